@@ -1,34 +1,34 @@
-# Everything runs in a local virtual environment; only python3 and make are needed.
+# All commands run in a local virtual environment; only python3 and make are needed.
 PYTHON ?= python3
 VENV := .venv
 CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One BLAS thread: fastest at these sizes, and the tests already use every core.
+# One BLAS thread: fastest for these sizes, and the tests run on all cores already.
 export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help setup demo test test-all test-faults mutants test-torch test-kernels test-oldest test-newest fuzz coverage lint bench docs docs-serve docs-browser docs-outputs readme clean
 
 help:
-	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
-	@echo "make test          the tests of every day"
-	@echo "make test-all      all tests: also other draws, long figures, claims that must fail, and the wheel"
-	@echo "make test-faults   wrong theories and pieces, planted one by one: checks, figures and tests must notice"
-	@echo "make mutants       N=100 random mutants (SEED=1), and those that no daily test notices; an hour or more"
-	@echo "make test-torch    the tests that need PyTorch, which the others leave out"
-	@echo "make test-kernels  the numerical tests as other CPUs would run them (KERNELS=--short: two of them)"
-	@echo "make test-oldest   all tests with the oldest dependencies that are allowed (PYTHON=python3.11)"
-	@echo "make test-newest   all tests with the newest ones there are (PYTHON=python3.13, say)"
-	@echo "make fuzz          the property tests on many more examples, new ones in each run"
-	@echo "make coverage      the tests of every day, and which lines and branches of the source they run"
+	@echo "make demo          the demonstration: limits from the kernel to the rich regime, and one flow"
+	@echo "make test          the default tests"
+	@echo "make test-all      all tests: more random draws and cases, long figures, and the installed wheel"
+	@echo "make test-faults   plant wrong formulas and components; checks, figures and tests must detect them"
+	@echo "make mutants       N=100 random mutations (SEED=1); lists those that no default test detects; over an hour"
+	@echo "make test-torch    the tests that need PyTorch, in their own environment"
+	@echo "make test-kernels  the numerical tests with the BLAS kernels of other CPUs (KERNELS=--short: two of them)"
+	@echo "make test-oldest   all tests with the oldest allowed dependencies (PYTHON=python3.11)"
+	@echo "make test-newest   all tests with the newest dependencies (for example PYTHON=python3.13)"
+	@echo "make fuzz          the property-based tests on many more examples, different in each run"
+	@echo "make coverage      the default tests with line and branch coverage"
 	@echo "make lint          ruff and mypy"
-	@echo "make bench         Tacit against what one would use instead, side by side"
-	@echo "make docs          the documentation as a site, in docs/_build/html; links are checked, warnings are errors"
-	@echo "make docs-serve    the same, shown at http://localhost:8000 (PORT=8000)"
-	@echo "make docs-browser  looks at it in Chromium, wide, narrow, light and dark: accessibility, console, network"
-	@echo "make docs-outputs  runs the code on all pages and writes what it prints below it"
-	@echo "make readme        measures the numbers of README.md and writes them there; minutes"
-	@echo "make clean         remove the virtual environment and all outputs"
+	@echo "make bench         compare Tacit with alternatives"
+	@echo "make docs          build the documentation in docs/_build/html; check links; warnings are errors"
+	@echo "make docs-serve    build it and serve it at http://localhost:8000 (PORT=8000)"
+	@echo "make docs-browser  check it in Chromium, wide and narrow, light and dark: accessibility, console, network"
+	@echo "make docs-outputs  run the code on all pages and update the printed output below it"
+	@echo "make readme        measure the numbers in README.md and write them there; takes minutes"
+	@echo "make clean         remove virtual environments and all outputs"
 
 setup: $(READY)
 
@@ -50,19 +50,19 @@ test-all: setup
 test-faults: setup
 	$(BIN)/python -m pytest -m faults
 
-# On a copy of the checkout; stopped, it goes on where it was. PART="potentials solvers/kkt.py" draws from these.
+# Runs on a copy of the checkout and resumes after an interruption. PART="potentials solvers/kkt.py" restricts it.
 N ?= 100
 SEED ?= 1
 mutants: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[dev,mutants]'
 	$(BIN)/python tests/mutants/mutants.py --count $(N) --seed $(SEED) $(if $(PART),--part $(PART))
 
-# PyTorch's CPU build is taken where pip finds one.
+# Prefers the CPU build of PyTorch.
 TORCH := .venv-torch
 $(TORCH)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TORCH)
 	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		"torch==$$(sed -n 's/^torch==//p' constraints.txt)+cpu" 2> /dev/null || echo "no CPU build found; taking any"
+		"torch==$$(sed -n 's/^torch==//p' constraints.txt)+cpu" 2> /dev/null || echo "no CPU build found; using the default build"
 	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,torch]'
 	touch $@
 
@@ -94,7 +94,7 @@ bench: setup
 	$(BIN)/python benchmarks/limit.py
 	$(BIN)/python benchmarks/flow.py --quick
 
-# Nothing is fetched while it is built, and nothing by a page that is read.
+# Neither the build nor the pages use the network.
 DOCS ?= .venv-docs
 SITE := docs/_build/html
 PORT ?= 8000
@@ -110,7 +110,7 @@ docs: $(DOCS)/.ready-docs
 docs-serve: docs
 	$(DOCS)/bin/python -m http.server --directory $(SITE) $(PORT)
 
-# Needs a Chromium of this machine, named by CHROMIUM where it is not on the path.
+# Needs Chromium; CHROMIUM gives its path if it is not on PATH.
 docs-browser: docs
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt playwright axe-playwright-python
 	$(DOCS)/bin/python docs/_site/browser.py $(SITE)

@@ -1,9 +1,9 @@
-r"""Claims of the figures over many seeds: how near its threshold each comes, and how often it would fail.
+r"""Claims of the figures at many seeds: distance from the threshold, and probability of failure.
 
-A claim that holds at one seed says little. Here figures are computed at fifty, and what each claim measures
-is kept, a line of JSON for each figure and seed, as it comes: a run that is stopped goes on where it was.
-Figures whose data do not depend on the seed are computed twice, to see that, and no more.
-`tacit.papers.failure_rate` says how often a claim would fail at another seed.
+Figures are computed at fifty seeds, and the measured values of each claim are stored as a line of JSON for
+each figure and seed, so that an interrupted run can be resumed. Figures whose data do not depend on the seed
+are computed twice, to verify this. `tacit.papers.failure_rate` estimates the probability that a claim fails
+at another seed.
 
     python benchmarks/claims.py                                 all figures, quick presets, 50 seeds
     python benchmarks/claims.py woodworth2020/fig1c --seeds 100
@@ -42,14 +42,14 @@ from tacit.papers.failure_rate import MOST, chance_of_failure
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "tests" / "papers" / "claims.json"
 VALUES = Path("tacit-output") / "claims.jsonl"
-UNSEEN = (90125, 424242)  # seeds that nothing was made on
+UNSEEN = (90125, 424242)  # seeds that were not used during development
 Line = dict[str, Any]
 
 
 def seeds(count: int) -> list[int]:
-    """The first is the default, then the unseen ones, then 1000, 2000, …
+    """The seeds: the default, then two others, then 1000, 2000, …
 
-    Far apart: draws k of some figures have the seeds seed + k, and those of neighbours would be the same.
+    They are far apart, since some figures use seed + k for draw k.
     """
     return [0, *UNSEEN, *range(1000, 1000 * count, 1000)][:count]
 
@@ -61,9 +61,10 @@ def quiet(items: Iterable[Any], *args: Any, **kwargs: Any) -> Iterable[Any]:
 
 @cache
 def source(module: str) -> str:
-    """Of the modules of papers on which one depends, itself included, what is not drawing nor words.
+    """The source of the modules of papers on which one depends, without drawing code and text.
 
-    What all papers share is no code of a figure, but for its pieces; nor are titles and items of a paper.
+    Code shared by all papers is excluded, except helper modules of figures; so are titles and items of a
+    paper.
     """
     known = {name: text for paper in papers() for name, text in sources(paper).items() if name.count(".") > 2}
     known |= {piece.__name__: inspect.getsource(piece) for piece in (halfway, measures)}
@@ -82,7 +83,7 @@ def source(module: str) -> str:
 
 
 def _bare(text: str, tree: ast.Module) -> str:
-    """Lines of code, without docstrings, comments and functions that draw."""
+    """The source without docstrings, comments and drawing functions."""
     left_out: set[int] = set()
     for node in ast.walk(tree):
         words = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -94,13 +95,13 @@ def _bare(text: str, tree: ast.Module) -> str:
 
 
 def digest(entry: Entry, preset: str) -> str:
-    """Of the figure's own code and sizes: what changes when its claims or data are edited."""
+    """A digest of the figure's code and sizes, which changes if its claims or data change."""
     content = source(entry.make.__module__) + json.dumps(entry.presets[preset], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 def computed(entry: Entry, preset: str, seed: int) -> tuple[Any, Line]:
-    """The data of a figure at a seed, and the line that is kept of it; nothing is drawn."""
+    """Compute the data of a figure at a seed, and return the line to store."""
     begun, shown = time.perf_counter(), entry.make()
     data = shown.data(**entry.presets[preset], seed=seed, progress=quiet)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,13 +112,13 @@ def computed(entry: Entry, preset: str, seed: int) -> tuple[Any, Line]:
 
 
 def as_kept(claim: Claim) -> dict[str, Any]:
-    """Its words, threshold and value to six digits."""
+    """A claim with its text, threshold and value to six digits."""
     kept = {"text": claim.text, "at_least": claim.at_least, "at_most": claim.at_most, "of": claim.of}
     return {**kept, "why": claim.why, "measured": float(f"{claim.measured:.6g}")}
 
 
 def lines(path: Path) -> list[Line]:
-    """What was kept; a line that was cut short is none."""
+    """The stored lines; incomplete ones are ignored."""
     found = []
     for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         try:
@@ -128,12 +129,12 @@ def lines(path: Path) -> list[Line]:
 
 
 def recorded(key: str, figure: dict[str, Any] | None) -> Iterator[Line]:
-    """The lines of which a figure in the record was gathered."""
+    """The lines from which the record of a figure was made."""
     if figure is None:
         return
     head = {"figure": key} | {name: figure[name] for name in ("preset", "source", "seconds")}
     for place, seed in enumerate(seeds(figure["seeds"])):
-        same = figure["fixed"]  # at every seed, and one value stands for all
+        same = figure["fixed"]  # the same value at every seed, stored once
         claims = [
             {"at_least": None, "at_most": None, "of": None, "why": "", **claim}
             | {"measured": claim["values"][0 if same else place]}
@@ -145,9 +146,9 @@ def recorded(key: str, figure: dict[str, Any] | None) -> Iterator[Line]:
 
 
 def runs(entry: Entry, preset: str, count: int, path: Path, kept: dict[str, Any] | None = None) -> list[Line]:
-    """Lines at every seed, those that are missing computed and kept; two where data are the same at both.
+    """Lines at every seed; missing ones are computed and stored. Two if the data do not depend on the seed.
 
-    kept: the figure as it stands in the record.
+    kept: the record of the figure.
     """
     asked = digest(entry, preset)
     known = {
@@ -173,7 +174,7 @@ def runs(entry: Entry, preset: str, count: int, path: Path, kept: dict[str, Any]
 
 
 def unchanged(entry: Entry, preset: str, kept: dict[str, Any]) -> dict[str, Any] | None:
-    """The record of a figure whose code was moved, if its claims at the first seed measure what they did.
+    """The record of a figure whose code was moved, if its claims at the first seed have the same values.
 
     Claims are compared by position and value: their texts, reasons and thresholds are those of today. If a
     threshold has moved, all recorded seeds count as seen.
@@ -197,22 +198,22 @@ def unchanged(entry: Entry, preset: str, kept: dict[str, Any]) -> dict[str, Any]
 
 
 def _agree(measured: float, kept: dict[str, Any]) -> bool:
-    """Whether a value is the recorded one at the first seed, up to the rounding of another CPU."""
+    """Whether a value equals the recorded one at the first seed, up to round-off."""
     size = max(abs(kept.get("at_most") or 0.0), abs(kept.get("at_least") or 0.0))
     return bool(np.isclose(measured, kept["values"][0], rtol=1e-3, atol=1e-3 * size))
 
 
 def in_view(kept: dict[str, Any] | None, source: str) -> int:
-    """How many seeds of a figure were known when its code got to be what it is: thresholds may suit them."""
+    """The number of seeds that were recorded before the code of a figure was last changed."""
     if kept is None:
         return 1
     return int(kept["seen"] if kept["source"] == source else kept["seeds"])
 
 
 def gathered(found: list[Line], seen: int) -> dict[str, Any]:
-    """A figure as it stands in the record: each claim once, with its values in the order of seeds.
+    """The record of a figure: each claim once, with its values in the order of seeds.
 
-    seen: how many of them were in view when its claims were made; the others are fresh.
+    seen: the number of seeds that were known when its claims were written; the others are fresh.
     """
     fixed = any(line["fixed"] for line in found)
     rows = zip(*(line["claims"] for line in found), strict=True)
@@ -230,13 +231,13 @@ def gathered(found: list[Line], seen: int) -> dict[str, Any]:
 
 
 def chance(kept: dict[str, Any]) -> float:
-    """Of failure, of a claim in the record."""
+    """The probability of failure of a recorded claim."""
     sides = {name: kept.get(name) for name in ("at_least", "at_most", "of")}
     return chance_of_failure(kept["values"], **sides)
 
 
 def told(kept: dict[str, Any]) -> Claim:
-    """The claim with the worst of its values: the nearest to a threshold, or the farthest beyond."""
+    """The text of a claim with its worst value: the closest to a threshold, or the farthest beyond."""
     sides = {name: kept.get(name) for name in ("at_least", "at_most", "of")}
     made = [Claim(kept["text"], value, **sides, why=kept.get("why", "")) for value in kept["values"]]
     return min(made, key=_room)
@@ -252,7 +253,7 @@ def _room(claim: Claim) -> float:
 
 
 def table(key: str, figure: dict[str, Any]) -> Iterator[str]:
-    """Lines to print for a figure."""
+    """The lines to print for a figure."""
     yield f"{key}  ({'the same at two' if figure['fixed'] else figure['seeds']} seeds, {figure['seen']} seen)"
     for kept in figure["claims"]:
         worst, odds = told(kept), "        " if figure["fixed"] else f"{chance(kept):8.1e}"
@@ -261,7 +262,7 @@ def table(key: str, figure: dict[str, Any]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Compute what is missing and print the table; exit status 1 if a claim may fail too often."""
+    """Compute missing values and print the table; exit status 1 if a claim may fail too often."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("selection", nargs="*", default=["all"], help="figures or papers (default: all)")
     parser.add_argument("--seeds", type=int, default=50, help="how many (default: %(default)s)")
@@ -284,7 +285,7 @@ def main() -> int:
                 found = runs(entry, options.preset, options.seeds, options.values, kept)
                 figure = gathered(found, in_view(kept, found[0]["source"]))
         except MissingDataError as error:
-            print(f"{entry.key}  left out: {error}", flush=True)
+            print(f"{entry.key}  skipped: {error}", flush=True)
             continue
         shown = list(table(entry.key, figure))
         print("\n".join(shown), flush=True)

@@ -1,9 +1,9 @@
-"""Limits on collinear spectra: how many of ten draws converge at depths 3 and 4, and how near the truth.
+"""Limits on collinear spectra: how many of ten draws converge at depths 3 and 4, and their errors.
 
-    python benchmarks/collinear.py                              # made-up spectra of 60 x 100
+    python benchmarks/collinear.py                              # simulated spectra of 60 x 100
     python benchmarks/collinear.py tecator.csv --target fat     # 60 samples of a table, drawn ten times
 
-A reference in many digits (tests/support/near_duplicates.py) takes seconds, so only the first draws have one.
+High-precision references (tests/support/near_duplicates.py) take seconds, so only the first draws have one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CASES = [(depth, scale) for depth in (3, 4) for scale in (1e-2, 1e-4)]
 
 
 def drawn(table: Path, target: str, samples: int) -> Draw:
-    """Samples of a CSV file without replacement; the target and the features are its columns."""
+    """A random subset of the samples of a CSV file, as features and target."""
     names = table.read_text().split("\n", 1)[0].strip().split(",")
     numbers, column = np.loadtxt(table, delimiter=",", skiprows=1), names.index(target)
     features = np.delete(numbers, column, axis=1)
@@ -42,7 +42,7 @@ def drawn(table: Path, target: str, samples: int) -> Draw:
 
 
 def compare(draw: Draw, depth: float, scale: float, draws: int, references: int) -> str:
-    """How many converge, then error, estimate and what the data leave open for the draws with a reference."""
+    """Print how many converge; for draws with a reference, also error, estimate and data uncertainty."""
     converged, seconds, notes = 0, 0.0, []
     for seed in range(draws):
         X, y = draw(seed)
@@ -51,7 +51,7 @@ def compare(draw: Draw, depth: float, scale: float, draws: int, references: int)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 limit = tacit.limit(tacit.Diagonal(depth, scale), X, y)
-        except Exception as failure:  # said in the table
+        except Exception as failure:  # reported in the table
             notes.append(f"draw {seed}: {type(failure).__name__}: {failure}")
             continue
         seconds += time.perf_counter() - start

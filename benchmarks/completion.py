@@ -16,13 +16,13 @@ from tacit.data.entries import Entries
 
 
 def peak_megabytes() -> float:
-    """The most memory this process ever held."""
+    """The peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def seconds(function, repeats: int = 3):
-    """The best CPU time of some runs, and what the last one gave."""
+    """The shortest CPU time of several runs, and the last result."""
     best = math.inf
     for _ in range(repeats):
         begun = time.process_time()
@@ -32,7 +32,7 @@ def seconds(function, repeats: int = 3):
 
 
 def small(rows: int = 10, observed: int = 60):
-    """A matrix of rank 1 of which some entries are known (Woodworth et al. 2020, Appendix A)."""
+    """A matrix of rank 1 with some known entries (Woodworth et al. 2020, Appendix A)."""
     rng = np.random.default_rng(0)
     target = np.outer(rng.standard_normal(rows), rng.standard_normal(rows))
     gaps = np.full(rows * rows, np.nan)
@@ -42,7 +42,7 @@ def small(rows: int = 10, observed: int = 60):
 
 
 def raw(model, X, y, rtol: float, until: float) -> int:
-    """All weights by DOP853, to a relative residual: its steps."""
+    """Integrate all weights by DOP853 to a relative residual; return the number of steps."""
     shapes = [model.left.shape, model.right.shape]
     cut, measured = model.left.size, X.dense()
 
@@ -62,7 +62,7 @@ def raw(model, X, y, rtol: float, until: float) -> int:
 
 
 def widths(repeats: int) -> None:
-    """Time against width at a fixed scale of the lifted matrix, α²k."""
+    """Print times by width at a fixed scale α²k of the lifted matrix."""
     X, y, _ = small()
     print("10×10, 60 entries, to a relative residual of 1e-10; seconds, and × those of width 50")
     for level in (1e-4, 1.0):
@@ -80,7 +80,7 @@ def widths(repeats: int) -> None:
 
 
 def against_raw(repeats: int) -> None:
-    """What the raw weights cost, where they get anywhere."""
+    """Print the cost of integrating the raw weights."""
     X, y, _ = small()
     print("the same, width 50: lifted, and DOP853 on all weights (rtol 1e-8)")
     for level, residual in ((1.0, 1e-3), (1.0, 1e-8), (1e-2, 1e-3), (1e-2, 1e-5)):
@@ -96,7 +96,7 @@ def against_raw(repeats: int) -> None:
 
 
 def large(rows: int, width: int) -> None:
-    """A matrix of rank 3 with 5% of its entries, to a relative residual of 1e-2: time and peak memory."""
+    """Print time and peak memory for a matrix of rank 3 with 5% of its entries, to a residual of 1e-2."""
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal((rows, 3)), rng.standard_normal((rows, 3)) / math.sqrt(3)
     places = np.unique(rng.integers(rows * rows, size=rows * rows // 20))
@@ -116,7 +116,7 @@ def large(rows: int, width: int) -> None:
 
 
 def main() -> None:
-    """Print what was asked for."""
+    """Run the selected parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one repetition, and a large matrix of 300×300")
     options = parser.parse_args()

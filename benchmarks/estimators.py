@@ -1,12 +1,12 @@
-"""Estimators on real tables with more features than samples, against what people use now.
+"""Estimators on real tables with more features than samples, compared with standard methods.
 
     python benchmarks/estimators.py gasoline.csv:octane golub.csv:aml:classify --splits 8 --out results
     python benchmarks/estimators.py --out results --write docs/howto/estimators-compared.md
 
 Every method is tuned by five-fold cross-validation inside the training samples of each split (three quarters
 of all, stratified by class); ridge by its leave-one-out error. Features are standardized for all. Results
-are kept one by one in OUT/results.jsonl, so that a run that was stopped goes on where it was; without data,
-tables and the picture are made of what is there. Seconds are those of one processor.
+are stored one by one in OUT/results.jsonl, so that an interrupted run can be resumed; without data arguments,
+tables and figure are made from the stored results. Times are CPU seconds on one core.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from tacit.data.tables import read_table
 from tacit.estimators import FlowClassifierCV, FlowRegressor, FlowRegressorCV
 
 RATIOS = [0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0]
-SIZES = np.logspace(-4, 4, 17)  # of ridge penalties and of C
+SIZES = np.logspace(-4, 4, 17)  # grid for ridge penalties and for C
 
 
 class BasisPursuit(RegressorMixin, BaseEstimator):
-    """argmin ‖w‖₁ subject to Xw = y of centred data, as a linear program; least squares if there is none."""
+    """argmin ‖w‖₁ subject to Xw = y on centred data, as a linear program; least squares if infeasible."""
 
     def fit(self, X: Any, y: Any) -> BasisPursuit:
         self.center_, self.intercept_ = X.mean(axis=0), y.mean()
         A, b = X - self.center_, y - self.intercept_
         basis, sizes, _ = np.linalg.svd(A, full_matrices=False)
-        axes = basis[:, sizes > 1e-10 * sizes[0]].T  # least squares on the range
+        axes = basis[:, sizes > 1e-10 * sizes[0]].T  # project onto the row space
         A, b = axes @ A, axes @ b
         found = linprog(np.ones(2 * A.shape[1]), A_eq=np.hstack([A, -A]), b_eq=b, method="highs")
         if found.x is None:
@@ -65,7 +65,7 @@ class BasisPursuit(RegressorMixin, BaseEstimator):
 
 
 class PLSClassifier(ClassifierMixin, BaseEstimator):
-    """Partial least squares of indicators of the classes, the largest of which wins (PLS-DA)."""
+    """Partial least squares regression on class indicators; predicts the largest (PLS-DA)."""
 
     def __init__(self, n_components: int = 2):
         self.n_components = n_components
@@ -81,7 +81,7 @@ class PLSClassifier(ClassifierMixin, BaseEstimator):
 
 
 class MinimumNorm(BasisPursuit):
-    """Least squares of least ℓ2 norm."""
+    """The minimum-norm least-squares solution."""
 
     def fit(self, X: Any, y: Any) -> MinimumNorm:
         self.center_, self.intercept_ = X.mean(axis=0), y.mean()
@@ -139,17 +139,17 @@ def classifiers(samples: int) -> dict[str, Callable[[], Any]]:
 
 
 def coefficients(estimator: Any) -> np.ndarray | None:
-    """Of the last step of a pipeline or search, one number for each feature."""
+    """The coefficients of the last step of a pipeline or search, one number for each feature."""
     best = getattr(estimator, "best_estimator_", estimator)
     last = best[-1] if hasattr(best, "steps") else best
-    parts = getattr(last, "estimators_", [last])  # of one class against all others
+    parts = getattr(last, "estimators_", [last])  # one-versus-rest classifiers
     if not hasattr(parts[0], "coef_"):
         return None
     return np.max([np.abs(np.atleast_2d(part.coef_)).max(axis=0) for part in parts], axis=0)
 
 
 def selected(sizes: np.ndarray | None) -> list[int]:
-    """Features that carry 99% of ‖w‖₁."""
+    """The features that carry 99% of ‖w‖₁."""
     if sizes is None or not sizes.any():
         return []
     order = np.argsort(-sizes, kind="stable")
@@ -162,7 +162,7 @@ def measured(
 ) -> dict[str, Any]:
     begun = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of rivals that have not converged at the ends of their grids
+        warnings.simplefilter("ignore")  # of competitors that do not converge at the ends of their grids
         fitted = make().fit(X[train], y[train])
     seconds = time.process_time() - begun
     guess = np.ravel(fitted.predict(X[test]))
@@ -186,7 +186,7 @@ def run(
                 continue
             try:
                 found = measured(make, X, y, train, test, classify)
-            except Exception as failure:  # said in the table
+            except Exception as failure:  # reported in the table
                 found = {"error": None, "seconds": None, "selected": [], "failed": str(failure)[:200]}
             row = {
                 "data": name,

@@ -1,4 +1,4 @@
-"""Tables and a picture of what `estimators.py` has measured."""
+"""Tables and a figure of the results of `estimators.py`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def stability(choices: list[list[int]]) -> float:
 
 
 def summary(rows: list[dict[str, Any]]) -> list[Line]:
-    """Of every table and method: mean error and its standard error, features, stability, seconds.
+    """For every table and method: mean error and its standard error, features, stability, seconds.
 
-    A line is `within` if its error is at most one standard error (of the best rival's mean, over splits)
-    above that of the best rival. Splits that not all methods have done are left out.
+    A row is `within` if its error is at most one standard error (of the best competitor's mean over splits)
+    above that of the best competitor. Only splits that all methods have completed are used.
     """
     lines = []
     for data in sorted({row["data"] for row in rows}):
@@ -73,7 +73,7 @@ def _line(rows: list[dict[str, Any]]) -> Line:
 
 
 def write(lines: list[Line], page: Path) -> None:
-    """Put the tables on a page: between its marks, where it has them."""
+    """Write the tables into a page, between its marks if it has them."""
     text = page.read_text() if page.exists() else f"{BEGIN}\n{END}\n"
     before, rest = text.split(BEGIN)
     page.write_text(f"{before}{BEGIN}\n{_tables(lines)}\n{END}{rest.split(END)[1]}")
@@ -101,7 +101,7 @@ def _kinds(lines: list[Line]) -> list[list[Line]]:
 
 
 def _verdicts(lines: list[Line]) -> str:
-    """In how many tables Tacit is within one standard error of the best competitor; a row for each table."""
+    """On how many tables Tacit is within one standard error of the best competitor, with a row for each."""
     ours = [line for line in _ordered(lines) if line["method"] == "Tacit"]
     good = sum(line["within"] for line in ours)
     text = [
@@ -126,7 +126,7 @@ def _ordered(lines: list[Line]) -> list[Line]:
 
 
 def _matrix(lines: list[Line], cell: Callable[[Line], str]) -> str:
-    """Tables down, methods across."""
+    """A table with one row for each data set and one column for each method."""
     present = list(dict.fromkeys(line["method"] for line in lines))
     methods = sorted(present, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     text = ["| data | " + " | ".join(methods) + " |", "|---|" + "---:|" * len(methods)]
@@ -138,7 +138,7 @@ def _matrix(lines: list[Line], cell: Callable[[Line], str]) -> str:
 
 
 def _error(line: Line) -> str:
-    """As many digits as its standard error tells."""
+    """An error with as many digits as its standard error justifies."""
     digits = max(1 - int(np.floor(np.log10(line["deviation"]))), 0) if line["deviation"] > 0 else 3
     told = f"{line['error']:.{digits}f} ± {line['deviation']:.{digits}f}"
     return f"**{told}**" if line["best"] else told
@@ -153,7 +153,7 @@ def _short(value: float) -> str:
 
 
 def draw(lines: list[Line], path: Path) -> None:
-    """Errors beside the best rival's, features, and seconds: a row for each table, a mark for each method."""
+    """Draw errors, numbers of features and seconds: a row for each table, a mark for each method."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -194,7 +194,7 @@ def draw(lines: list[Line], path: Path) -> None:
 
 
 def _rows(lines: list[Line], ax: Any, named: bool) -> None:
-    """Names of tables, and stripes that lead the eye."""
+    """Draw the names of tables and alternating stripes."""
     shapes = {line["data"]: line["shape"] for line in _ordered(lines)}
     names = [f"{data}\n{samples} × {features:,}" for data, (samples, features) in shapes.items()]
     ax.set_yticks(range(len(names)), names if named else [""] * len(names), fontsize=8)
@@ -211,7 +211,7 @@ def _places(lines: list[Line]) -> dict[str, int]:
 
 
 def _shift(method: str, lines: list[Line]) -> float:
-    """Methods stand a little below one another, Tacit above all."""
+    """The vertical offset of a method; Tacit is at the top."""
     methods = [name for name in COLORS if any(line["method"] == name for line in lines)]
     return 0.72 * ((methods.index(method) + 0.5) / len(methods) - 0.5)
 
@@ -240,7 +240,7 @@ def _marks(lines: list[Line], ax: Any, key: str) -> None:
 
 
 def _errors(lines: list[Line], ax: Any) -> None:
-    """With a band for what is within one standard error of the best rival."""
+    """Draw the errors, with a band of one standard error of the best competitor."""
     places = _places(lines)
     for data, place in places.items():
         own = [line for line in lines if line["data"] == data]

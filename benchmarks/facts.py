@@ -1,4 +1,4 @@
-"""Numbers of the pages that no clock decides: errors, steps and counts, the same on a busy machine."""
+"""Numbers of the pages that are not times: errors, steps and counts, which any machine reproduces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAMPLES, FEATURES = (3, 10, 30, 100), (3, 30, 300, 1000)
 
 
 def errors() -> list[float]:
-    """Relative to 60-digit arithmetic, over depths and scales, on the smaller problem of limit.py."""
+    """Errors relative to 60-digit arithmetic, over depths and scales, on the smaller problem of limit.py."""
     from oracles import exact_limit
 
     X, y = limit.gaussian_problem(*limit.SIZES[0])
@@ -40,29 +40,29 @@ def errors() -> list[float]:
 
 
 def steps() -> dict[str, int]:
-    """Of limits on the larger problem of limit.py: the most at the largest of the scales, and at any."""
+    """Largest numbers of Newton steps on the larger problem of limit.py, at the largest and at all scales."""
     cells = limit.sweep(*limit.gaussian_problem(*limit.SIZES[-1]), runs=1)
     kernel = [cell["steps"] for cell in cells if cell["exponent"] == max(limit.EXPONENTS)]
     return {"kernel": max(kernel), "any": max(cell["steps"] for cell in cells)}
 
 
 def near() -> dict[str, Any]:
-    """What near_duplicates.py counts, of all its problems that have a reference."""
+    """The counts of near_duplicates.py over all problems with a reference."""
     campaign = SimpleNamespace(
         **runpy.run_path(str(HERE / "near_duplicates.py"))
-    )  # tests have one of that name
+    )  # the tests have a module of the same name
     tasks = [campaign.problem(index, 0) for index in range(NEARLY_EQUAL)]
     known = [(task, campaign.reference(task)) for task in tasks]
     return campaign.digest([campaign.attempt(task, exact) for task, exact in known if "failure" not in exact])
 
 
 def margins() -> dict[str, Any]:
-    """Points of maximum-margin paths on Gaussian data with labels of a random direction, and the worst."""
+    """The number of points of maximum-margin paths on Gaussian data, and the largest residual."""
     rng, residuals = np.random.default_rng(0), []
     for index in range(PATHS):
         X = rng.standard_normal((rng.choice(SAMPLES), rng.choice(FEATURES)))
         y = np.sign(X @ rng.standard_normal(X.shape[1]))
-        if abs(y.sum()) == len(y):  # the same margins, with two classes
+        if abs(y.sum()) == len(y):  # the same margins with two classes
             X[0], y[0] = -X[0], -y[0]
         path = tacit.margin_path(X, y, LEVELS, depth=(2, 3, 10)[index % 3])
         residuals += path.kkt.tolist()

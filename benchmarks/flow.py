@@ -1,10 +1,10 @@
-r"""Gradient flow on its way: Tacit against what one would use instead, side by side.
+r"""Integration of gradient flow: Tacit compared with alternatives.
 
     θ' = −∇L(θ)   on diagonal networks of depth 2 whose weights start at α, and on wide linear networks
 
-Every method follows the same flows in the same run and hands over the predictor at the same training
-accuracies −log L; its error is the largest there. The solvers of SciPy get the tolerance with which they are
-fastest among those that make them as accurate as Tacit, or 1e-8; the search for it is not timed.
+Every method integrates the same flows in the same run and returns the predictor at the same training
+accuracies −log L; its error is the largest error there. The solvers of SciPy use the tolerance with which
+they are fastest among those that reach the accuracy of Tacit or 1e-8; the search for it is not timed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ Float = NDArray[np.float64]
 Point = tuple[Float, Callable[[], Callable[[float], Float]] | None, float]  # β, β in the last step, clock
 SIZES, WIDTHS = ((20, 100), (100, 1000)), (500, 10_000)
 TOLERANCES = (1e-13, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7)
-TIGHT, GOAL = 1e-12, 1e-8  # tolerance of the reference; the error asked for, Tacit's where that is larger
-RESIDUALS = np.array([0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8])  # ‖Xβ − y‖/‖y‖ where square losses are compared
+TIGHT, GOAL = 1e-12, 1e-8  # tolerance of the reference; required error, or that of Tacit if larger
+RESIDUALS = np.array(
+    [0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8]
+)  # ‖Xβ − y‖/‖y‖ at which flows of the square loss are compared
 NORMALIZED_STEP = 1e-3  # Moroshko et al. 2020, Appendix H.5
-REPEATS, ENOUGH = 3, 3.0  # runs of one case at most, and seconds after which there is no other
-SIGNS = np.array([[1.0], [-1.0]])  # of w₊² and w₋² in β
+REPEATS, ENOUGH = 3, 3.0  # largest number of runs of one case, and seconds after which no other is started
+SIGNS = np.array([[1.0], [-1.0]])  # signs of w₊² and w₋² in β
 THREE = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
 
 
@@ -65,7 +67,7 @@ class Case:
         return shares / shares.sum() * self.y
 
     def error(self, path: Float | None, reference: Float) -> float:
-        """The largest relative distance of predictors; of their directions where they grow for ever."""
+        """The largest relative distance of predictors, or of their directions if they diverge."""
         if path is None:
             return math.inf
         if self.loss == "exp":
@@ -74,7 +76,7 @@ class Case:
 
 
 class Run(NamedTuple):
-    """What a method did: the predictors at the levels if it reached them, its time, and a remark."""
+    """The result of a method: the predictors at the levels it reached, its time, and a remark."""
 
     path: Float | None
     seconds: float
@@ -83,7 +85,7 @@ class Run(NamedTuple):
 
 
 def by_tacit(case: Case, rtol: float = 1e-8) -> Run:
-    """tacit.flow as it comes."""
+    """tacit.flow with default settings."""
     begun = time.perf_counter()
     flow = tacit.flow(case.model, case.X, case.y, loss=case.loss, at=case.levels, rtol=rtol)
     path = flow.predictor.reshape(len(flow.predictor), -1)
@@ -97,7 +99,7 @@ def predictor(w: Float) -> Float:
 
 
 def stiff(solver: Any, case: Case, rtol: float) -> Iterator[Point]:
-    """A stiff solver of SciPy on the 2d weights, with their exact Jacobian."""
+    """A stiff SciPy solver on the 2d weights with exact Jacobian."""
     start, gram = np.full((2, case.X.shape[1]), case.model.scale), case.X.T @ case.X / len(case.y)
 
     def rates(_: float, flat: Float) -> Float:
@@ -133,7 +135,7 @@ def wide(case: Case, rtol: float) -> Iterator[Point]:
 
 
 def steps_of(ode: Any, beta: Callable[[Float], Float]) -> Iterator[Point]:
-    """The steps of a solver of SciPy, as predictors."""
+    """Yield the steps of a SciPy solver as predictors."""
 
     def inside() -> Callable[[float], Float]:
         dense = ode.dense_output()
@@ -147,7 +149,7 @@ def steps_of(ode: Any, beta: Callable[[Float], Float]) -> Iterator[Point]:
 
 
 def descent(case: Case) -> Iterator[Point]:
-    """Gradient descent on the 2d weights; with the exponential loss on log L, which is normalized descent.
+    """Gradient descent on the 2d weights; for the exponential loss on log L, that is, normalized descent.
 
     The step for the square loss is that of limit.py, between 1/45 and 1/25 of the largest stable one.
     """
@@ -161,7 +163,7 @@ def descent(case: Case) -> Iterator[Point]:
 
 
 def follow(case: Case, method: Callable[[Case], Iterator[Point]], limit: float) -> Run:
-    """The predictors at the levels: from the solver's interpolant if it has one, or the first ones beyond."""
+    """The predictors at the levels, from the interpolant of the solver, or the first ones beyond."""
     path: list[Float] = []
     begun, steps, accuracy, before, points = time.perf_counter(), 0, math.nan, 0.0, method(case)
     while len(path) < len(case.levels):
@@ -182,7 +184,7 @@ def follow(case: Case, method: Callable[[Case], Iterator[Point]], limit: float) 
 
 
 def locate(case: Case, inside: Callable[[float], Float], level: float, start: float, end: float) -> Float:
-    """The predictor at which the accuracy is the level; rounding aside, it lies within the step."""
+    """The predictor at which the accuracy equals the level, within the last step."""
 
     def excess(clock: float) -> float:
         return case.accuracy(inside(clock)) - level
@@ -194,7 +196,7 @@ def locate(case: Case, inside: Callable[[float], Float], level: float, start: fl
 
 
 def fastest(solve: Callable[[], Run]) -> Run:
-    """The fastest of a few runs."""
+    """The fastest of several runs."""
     runs = [solve()]
     while runs[0].path is not None and len(runs) < REPEATS and sum(run.seconds for run in runs) < ENOUGH:
         runs.append(solve())
@@ -202,9 +204,9 @@ def fastest(solve: Callable[[], Run]) -> Run:
 
 
 def search(case: Case, method: Callable[..., Any], reference: Float, limit: float, goal: float) -> Run:
-    """A method with the tolerance that reaches the goal fastest; if none does, with the most accurate one.
+    """The run with the tolerance that reaches the goal fastest, or else the most accurate run.
 
-    From the tightest that reaches it on, tolerances are loosened until one does not, or takes twice as long.
+    Tolerances are increased until one misses the goal or takes twice as long.
     """
     best, others = None, []
     for rtol in TOLERANCES:
@@ -222,7 +224,7 @@ def search(case: Case, method: Callable[..., Any], reference: Float, limit: floa
 
 
 def compare(case: Case, limit: float) -> float:
-    """Print a line for every method on one flow, each when it is done; the time that Tacit takes."""
+    """Print a line for every method on one flow, and return the time of Tacit."""
     reference, goal, mine = by_tacit(case, TIGHT).path, GOAL, math.nan
     assert reference is not None, "Tacit does not reach the accuracies asked for"
     for name, method in methods_for(case).items():
@@ -243,7 +245,7 @@ def compare(case: Case, limit: float) -> float:
 
 
 def distance_to_limit(case: Case, path: Float | None) -> str:
-    """How far the end is from tacit.limit, for print; a dash where that does not apply."""
+    """The distance of the end from tacit.limit as text; a dash if there is no limit."""
     if path is None or case.loss == "exp" or not isinstance(case.model, tacit.Diagonal):
         return "-"
     end = tacit.limit(case.model, case.X, case.y).predictor
@@ -251,7 +253,7 @@ def distance_to_limit(case: Case, path: Float | None) -> str:
 
 
 def methods_for(case: Case) -> dict[str, Any]:
-    """What is compared on a flow, Tacit first."""
+    """The methods that are compared on a flow, Tacit first."""
     if not isinstance(case.model, tacit.Diagonal):
         return {"Tacit": by_tacit, "DOP853, weights": wide}
     solvers = {f"{s.__name__}, weights": functools.partial(stiff, s) for s in (LSODA, BDF, Radau)}
@@ -275,21 +277,21 @@ def cases(quick: bool) -> Iterator[Case]:
 
 
 def levels_of(y: Float) -> Float:
-    """The accuracies of these relative residuals."""
+    """The accuracies that belong to these relative residuals."""
     return np.asarray(-math.log(np.mean(y * y) / 2) - 2 * np.log(RESIDUALS))
 
 
 def main() -> None:
-    """Parse, measure, print."""
+    """Parse the options, measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the small problems only")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="time for one run (60)")
     options = parser.parse_args()
     print("flow            loss    method              seconds  x Tacit    error  to limit  note")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of solvers that are about to give up
+        warnings.simplefilter("ignore")  # of solvers that fail
         times = [compare(case, options.limit) for case in cases(options.quick)]
-    print(f"error: the largest relative distance, on the way, to Tacit at rtol {TIGHT:g}; with loss exp of")
+    print(f"error: largest relative distance to Tacit at rtol {TIGHT:g} along the flow; for loss exp that of")
     print("directions. to limit: that of the end to tacit.limit.")
     if not options.quick:
         print(f"Tacit's time at width {WIDTHS[1]:,} over that at {WIDTHS[0]:,}: {times[-1] / times[-2]:.1f}")

@@ -1,9 +1,9 @@
-r"""The limit of gradient flow: Tacit against what one would use instead, side by side.
+r"""The limit of gradient flow: Tacit compared with alternatives.
 
     argmin Q(β)  subject to  Xβ = y,      Q of a depth-2 diagonal network whose weights start at α
 
 on Gaussian sparse regression (Woodworth et al. 2020, Section 4). Every method solves the same problems in the
-same run; errors are relative to a solution in 60 digits, found by other code than Tacit's.
+same run; errors are relative to a 60-digit solution that is computed independently of Tacit.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import tacit
 Float = NDArray[np.float64]
 SIZES, ALPHAS, DEPTHS = ((20, 100), (100, 1000)), (1e-1, 1e-3, 1e-10), (2, 3, 4, 10)
 EXPONENTS = (4, 0, -2, -6, -12, -20, -50, -100, -300)  # predictor scales, as powers of ten
-RESIDUAL = 1e-10  # ‖Xβ − y‖/‖y‖ at which a simulation is done
-REPEATS, ENOUGH = 5, 1.0  # runs of one case at most, and seconds after which there is no other
-SIGNS = np.array([[1.0], [-1.0]])  # of w₊² and w₋² in β
+RESIDUAL = 1e-10  # ‖Xβ − y‖/‖y‖ at which a simulation stops
+REPEATS, ENOUGH = 5, 1.0  # largest number of runs of one case, and seconds after which no other is started
+SIGNS = np.array([[1.0], [-1.0]])  # signs of w₊² and w₋² in β
 
 
 class Answer(NamedTuple):
-    """What a method returns: a predictor if it has one, whether it claims to be done, and a remark."""
+    """The result of a method: a predictor or None, whether the method reports success, and a remark."""
 
     predictor: Float | None
     done: bool
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 def by_tacit(X: Float, y: Float, alpha: float, cap: float) -> Answer:
-    """tacit.limit as it comes."""
+    """tacit.limit with default settings."""
     limit = tacit.limit(tacit.Diagonal(depth=2, scale=alpha), X, y)
     return Answer(limit.predictor, limit.converged, f"{limit.iterations} Newton steps")
 
@@ -49,7 +49,7 @@ def by_cones(X: Float, y: Float, alpha: float, cap: float) -> Answer:
     """cvxpy with Clarabel at 1e-12: Q(β) = min Σ kl(b₊, m) + kl(b₋, m) over b₊ − b₋ = β, with m = α².
 
     At the minimum log(b₊/m) = −log(b₋/m) = arcsinh(β/2m), which is Q'. The constants of
-    kl(b, m) = b log(b/m) − b + m are kept out of the cones, β is a variable of its own, and the objective is
+    kl(b, m) = b log(b/m) − b + m are moved out of the cones, β is a separate variable, and the objective is
     divided by 10 log(1/m): the fastest form found that Clarabel solves to "optimal" on all problems here.
     """
     import cvxpy as cp
@@ -65,7 +65,7 @@ def by_cones(X: Float, y: Float, alpha: float, cap: float) -> Answer:
 
 
 def by_dual(X: Float, y: Float, alpha: float, cap: float) -> Answer:
-    """SciPy's L-BFGS on the dual, min Σ 2m cosh(Xᵀν) − yᵀν, until rounding of its value ends progress."""
+    """SciPy's L-BFGS on the dual, min Σ 2m cosh(Xᵀν) − yᵀν, until round-off prevents progress."""
     from scipy.optimize import minimize
 
     def dual(nu: Float) -> tuple[float, Float]:
@@ -78,7 +78,7 @@ def by_dual(X: Float, y: Float, alpha: float, cap: float) -> Answer:
 
 
 def by_lsoda(X: Float, y: Float, alpha: float, cap: float) -> Answer:
-    """SciPy's LSODA on the 2d weights, exact Jacobian, rtol 1e-10, until the data are fitted."""
+    """SciPy's LSODA on the 2d weights with exact Jacobian and rtol 1e-10, until the data are fitted."""
     from scipy.integrate import LSODA
 
     start, gram = np.full((2, X.shape[1]), alpha), np.tile(X.T @ X, (2, 2))
@@ -121,7 +121,7 @@ def predictor(w: Float) -> Float:
 
 
 def simulate(step: Callable[[Float, Float], Float], w: Float, X: Float, y: Float, cap: float) -> Answer:
-    """Repeat (w, Xβ − y) ↦ w until the data are fitted, the time is up, or numbers are no longer finite."""
+    """Repeat (w, Xβ − y) ↦ w until the data are fitted, time runs out, or numbers overflow."""
     deadline, target, steps = time.process_time() + cap, RESIDUAL * np.linalg.norm(y), 0
     while time.process_time() < deadline:
         misfit = X @ predictor(w) - y
@@ -129,7 +129,7 @@ def simulate(step: Callable[[Float, Float], Float], w: Float, X: Float, y: Float
         if size <= target or not math.isfinite(size):
             return Answer(predictor(w), math.isfinite(size), f"{steps} steps")
         w, steps = step(w, misfit), steps + 1
-    return Answer(predictor(w), False, f"{steps} steps, {cap:g} s were not enough")
+    return Answer(predictor(w), False, f"{steps} steps, time limit of {cap:g} s reached")
 
 
 METHODS: dict[str, Callable[[Float, Float, float, float], Answer]] = {
@@ -142,14 +142,14 @@ METHODS: dict[str, Callable[[Float, Float, float, float], Answer]] = {
 
 
 def gaussian_problem(samples: int, features: int) -> tuple[Float, Float]:
-    """Gaussian X and y = Xβ* plus noise of 0.1, where β* has norm 1 and 5 equal nonzeros."""
+    """Gaussian X, and y = Xβ* plus noise 0.1, where β* has norm 1 and 5 equal nonzero entries."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((samples, features))
     return X, X[:, :5].sum(axis=1) / math.sqrt(5) + 0.1 * rng.standard_normal(samples)
 
 
 def exact(X: Float, y: Float, alpha: float) -> Float | None:
-    """The 60-digit solution of the tests, rounded; None where its libraries are not installed."""
+    """The rounded 60-digit solution from the tests; None if its libraries are not installed."""
     sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
     try:
         from oracles import exact_limit
@@ -159,14 +159,14 @@ def exact(X: Float, y: Float, alpha: float) -> Float | None:
 
 
 def timed(solve: Callable[..., Answer], *case: Any) -> tuple[Answer, float]:
-    """An answer and the shortest CPU time of a few runs; a method that fails answers with its message."""
+    """The result and the shortest CPU time of several runs; an exception becomes the remark."""
     times: list[float] = []
     while len(times) < REPEATS and sum(times) < ENOUGH:
         begun = time.process_time()
         try:
             with np.errstate(all="ignore"):
                 answer = solve(*case)
-        except Exception as failure:  # whatever stops a method is its result
+        except Exception as failure:  # a failure of a method is its result
             answer = Answer(None, False, f"{type(failure).__name__}: {failure}".splitlines()[0])
         times.append(time.process_time() - begun)
     if answer.predictor is None or np.isfinite(answer.predictor).all():
@@ -175,7 +175,7 @@ def timed(solve: Callable[..., Answer], *case: Any) -> tuple[Answer, float]:
 
 
 def compare(X: Float, y: Float, alpha: float, cap: float) -> list[dict[str, Any]]:
-    """A row for every method on one problem."""
+    """Measure every method on one problem."""
     rows: list[dict[str, Any]] = []
     problem, reference = "{}x{}".format(*X.shape), exact(X, y, alpha)
     for method, solve in METHODS.items():
@@ -193,7 +193,7 @@ def compare(X: Float, y: Float, alpha: float, cap: float) -> list[dict[str, Any]
 
 
 def sweep(X: Float, y: Float, runs: int = 3) -> list[dict[str, Any]]:
-    """Tacit alone, over depths and predictor scales; the fastest of several runs."""
+    """Measure Tacit over depths and predictor scales; the fastest of several runs."""
     cells = []
     for depth, exponent in itertools.product(DEPTHS, EXPONENTS):
         model = tacit.Diagonal(depth=depth, log_scale=exponent * math.log(10) / depth)
@@ -204,7 +204,7 @@ def sweep(X: Float, y: Float, runs: int = 3) -> list[dict[str, Any]]:
 
 
 def show(rows: list[dict[str, Any]], cells: list[dict[str, Any]]) -> None:
-    """Both tables."""
+    """Print both tables."""
     print("problem   alpha  method              seconds  x Tacit    error  done  note")
     for r in rows:
         ratio = "-" if r["ratio"] is None else f"{r['ratio']:.{2 if r['ratio'] < 100 else 0}f}"
@@ -212,7 +212,7 @@ def show(rows: list[dict[str, Any]], cells: list[dict[str, Any]]) -> None:
         numbers = f"{r['seconds']:9.4f} {ratio:>8} {error:>8}  {'yes' if r['done'] else 'NO':4}"
         print(f"{r['problem']:8} {r['alpha']:6.0e}  {r['method']:17} {numbers}  {r['note']}")
     against = "Tacit, for want of python-flint" if rows[0]["error"] is None else "a 60-digit solution"
-    print(f"error: relative distance to {against}. done: what the method says of itself.\n")
+    print(f"error: relative distance to {against}. done: whether the method reports success.\n")
     print(f"Tacit on {rows[-1]['problem']} by depth and predictor scale: Newton steps, ms (! not converged)")
     print("depth" + "".join(f"{f'1e{exponent}':>10}" for exponent in EXPONENTS))
     for depth in DEPTHS:
@@ -222,7 +222,7 @@ def show(rows: list[dict[str, Any]], cells: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Parse, measure, print."""
+    """Parse the options, measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the small problem only")
     parser.add_argument("--cap", type=float, default=30.0, metavar="SECONDS", help="time for one run (30)")
@@ -230,7 +230,7 @@ def main() -> None:
     options = parser.parse_args()
     problems = [gaussian_problem(*size) for size in (SIZES[:1] if options.quick else SIZES)]
     for solve in METHODS.values():
-        timed(solve, *gaussian_problem(5, 20), 1e-1, options.cap)  # pays for the imports
+        timed(solve, *gaussian_problem(5, 20), 1e-1, options.cap)  # imports are not timed
     rows = [row for X, y in problems for alpha in ALPHAS for row in compare(X, y, alpha, options.cap)]
     print("Tacit at many depths and scales", file=sys.stderr)
     cells = sweep(*problems[-1])

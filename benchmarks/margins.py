@@ -1,10 +1,10 @@
-r"""The path of maximum margins: Tacit against what one would use instead, side by side.
+r"""Maximum-margin paths: Tacit compared with alternatives.
 
     argmin Q_μ(w)  subject to  y_n x_n·w ≥ 1,      Q of a depth-2 diagonal network, at many μ
 
-on Gaussian data with labels of a random direction. Every method solves the same problems in the same run. The
+on Gaussian data, labelled by a random direction. Every method solves the same problems in the same run. The
 error of a predictor is the residual of its optimality conditions with the best multipliers (`tacit.certify`),
-which knows nothing of the method.
+which does not depend on the method.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEVELS = np.geomspace(10, 1e-6, 24)
 
 
 def by_tacit(X: Float, y: Float, mu: Float) -> Float:
-    """tacit.margin_path as it comes."""
+    """tacit.margin_path with default settings."""
     return tacit.margin_path(X, y, mu).predictors
 
 
@@ -47,14 +47,14 @@ def by_cones(X: Float, y: Float, mu: Float) -> Float:
             cp.Minimize(objective / max(abs(10 * log_m), 1.0)), [w == plus - minus, rows @ w >= 1]
         )
         with suppress(cp.SolverError), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it says "may be inaccurate", and the residual tells how much
+            warnings.simplefilter("ignore")  # "may be inaccurate"; the residual measures this
             program.solve(solver=cp.CLARABEL, **tolerances)
         found.append(np.full(X.shape[1], np.nan) if w.value is None else w.value)
     return np.array(found)
 
 
 def by_slsqp(X: Float, y: Float, mu: Float) -> Float:
-    """SciPy's SLSQP with exact gradients, each μ from the answer for the one before."""
+    """SciPy's SLSQP with exact gradients, started at the solution for the previous μ."""
     from scipy.optimize import minimize
 
     rows, found = y[:, None] * X, []
@@ -82,7 +82,7 @@ METHODS: dict[str, Callable[[Float, Float, Float], Float]] = {
 
 
 def problem(samples: int, features: int, seed: int = 0) -> tuple[Float, Float]:
-    """Gaussian features, labels of a random direction with a little room."""
+    """Gaussian features, labelled by a random direction with a positive margin."""
     rng = np.random.default_rng(seed)
     X, truth = rng.standard_normal((samples, features)), rng.standard_normal(features)
     y = np.sign(X @ truth)
@@ -103,7 +103,7 @@ def error(X: Float, y: Float, mu: Float, predictors: Float) -> float:
 
 
 def main() -> None:
-    """Print the table, and write it as JSON where asked."""
+    """Print the table, and write it as JSON on request."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the small problems only")
     parser.add_argument("--json", metavar="FILE", help="write all numbers")

@@ -12,13 +12,13 @@ import tacit
 
 
 def peak_gigabytes() -> float:
-    """The most memory this process ever held."""
+    """The peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e9 if sys.platform == "darwin" else 1e9 / 1024)
 
 
 def main() -> None:
-    """Build the problem in place, solve it at each depth, print a line each."""
+    """Build the problem in place, solve it at each depth and print one line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--features", type=int, default=100_000)

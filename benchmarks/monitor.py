@@ -1,7 +1,7 @@
-r"""What a monitor costs: training of a network of the size used on MNIST, with and without one.
+r"""The cost of a monitor: training of a network of the size used on MNIST, with and without it.
 
 784 inputs, 5,000 hidden units, 10 classes in PyTorch, batches of 128 by stochastic gradient descent, on
-random inputs of that shape (time does not depend on what they show). The cost is the time that
+random inputs of that shape (the time does not depend on their values). The cost is the time that
 `Monitor.record` took, as a share of the time of the loop without it.
 
     python benchmarks/monitor.py --steps 1000
@@ -19,7 +19,7 @@ import tacit
 
 
 def main() -> None:
-    """Train, and print the share."""
+    """Train with and without monitor, and print the cost."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--hidden", type=int, default=5000)

@@ -1,8 +1,9 @@
-"""Limits on nearly equal samples and features against many digits: what converges, how near.
+"""Limits on nearly equal samples and features, compared with high-precision references.
 
     python benchmarks/near_duplicates.py --problems 2000 --cache FOLDER [--seed 0] [--json FILE]
 
-The references (tests/support/near_duplicates.py) are kept in the cache: a second run costs Tacit's time only.
+The references (tests/support/near_duplicates.py) are cached, so that a second run takes the time of Tacit
+only.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from near_duplicates import doubt, moved, scattered, tilted, truth
 
 import tacit
 
-DETERMINED = 1e-8  # relative: what the data leave open is less than this
-WRONG = 1e-6  # a converged limit farther from the truth than this is wrong
+DETERMINED = 1e-8  # relative uncertainty below which the data determine the limit
+WRONG = 1e-6  # converged limits with a larger error are counted as wrong
 
 
 def reference(task: Problem) -> dict[str, Any]:
-    """The exact limit and the doubt that float64 data leave; near-ties show under two perturbations."""
+    """The exact limit, and its uncertainty due to the round-off of the data, from two perturbations."""
     start, data = time.perf_counter(), (task.X, task.y, task.geometry)
     try:
         exact = truth(*data)
@@ -46,7 +47,7 @@ def reference(task: Problem) -> dict[str, Any]:
 
 
 class Cache:
-    """References in one file per seed, by problem; written now and then, whole or not at all."""
+    """A cache of references, one file for each seed, written atomically from time to time."""
 
     def __init__(self, folder: Path | None, seed: int) -> None:
         self.file = folder and folder / f"near_duplicates-{seed}.pickle"
@@ -74,7 +75,7 @@ class Cache:
 
 
 def attempt(task: Problem, exact: dict[str, Any]) -> dict[str, Any]:
-    """One limit by Tacit, measured against the reference."""
+    """Compute a limit and compare it with the reference."""
     row: dict[str, Any] = {
         "axis": task.axis,
         "kind": task.kind,
@@ -93,12 +94,12 @@ def attempt(task: Problem, exact: dict[str, Any]) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             limit = tacit.limit(task.model(), task.X, task.y)
-    except Exception as failure:  # every kind is counted and shown
+    except Exception as failure:  # counted and reported by kind
         return row | {"exception": f"{type(failure).__name__}: {failure}", "converged": False}
     estimate = getattr(limit, "error", None)
     row["seconds"] = time.perf_counter() - start
     size = np.linalg.norm(exact["predictor"])
-    with np.errstate(over="ignore"):  # of limits that are nowhere near, and not converged
+    with np.errstate(over="ignore"):  # of limits that did not converge
         true = float(np.linalg.norm((limit.predictor - exact["predictor"]) / size))
     return row | {
         "converged": bool(limit.converged),
@@ -110,10 +111,10 @@ def attempt(task: Problem, exact: dict[str, Any]) -> dict[str, Any]:
 
 
 def digest(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is counted in a line of the table."""
+    """The counts in a row of the table."""
     converged = [row for row in rows if row["converged"]]
     determined = [row for row in rows if row["determined"]]
-    # where both are at rounding level the ratio says nothing: an error below 1e-15 counts as 1e-15
+    # errors below 1e-15 count as 1e-15, since ratios of round-off errors are meaningless
     ratios = [row["true"] / max(row["error"], 1e-15) for row in converged if row["error"] is not None]
     return {
         "problems": len(rows),
@@ -144,7 +145,7 @@ def line(name: str, rows: list[dict[str, Any]]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """By axis and gap, then by kind, target and depth, then all."""
+    """The rows of the table: by axis and gap, then by kind, target and depth, then the total."""
     lines = [_HEAD]
     for axis in ("rows", "columns"):
         lines.append(axis)

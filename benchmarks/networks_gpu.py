@@ -6,9 +6,9 @@
 
 The first two need JAX, NumPy and, for PNG files, Pillow; Tacit is used from its source (PYTHONPATH=src), with
 data in $TACIT_DATA (src/tacit/data/images.py says how). Each writes its numbers with the hardware, versions
-and time that it took. Any parameter of the preset `paper` can be changed: --set epochs=5 scales=[1,2]. Files
-of other scales or of other seeds are put together by `draw`, which makes the figures with their claims, where
-all of Tacit is installed. `tacit reproduce woodworth2020/fig6c --preset paper` does all of it in one.
+and the time. Any parameter of the preset `paper` can be changed: --set epochs=5 scales=[1,2]. `draw` combines
+files with different scales or seeds and makes the figures with their claims; it needs all of Tacit. `tacit
+reproduce woodworth2020/fig6c --preset paper` does everything in one step.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
     def within_time(items: list[Any], label: str) -> Iterator[Any]:
         for item in items:
             if time.perf_counter() - begun > options.seconds:
-                print(f"time is up before {label} {item}")
+                print(f"time limit reached before {label} {item}")
                 return
             yield item
 
@@ -94,7 +94,7 @@ def _machine() -> dict[str, str]:
 
 
 def _draw(folder: Path, files: list[str]) -> None:
-    """The figures of what was measured elsewhere, into a folder, with a note on how."""
+    """Draw the figures from measured data into a folder, with a record of the calls."""
     from tacit.papers import figures, reproduce
     from tacit.papers.woodworth2020 import figure6c as figure6_mnist
     from tacit.papers.woodworth2020 import figure6d_8 as figures6_8_cifar
@@ -120,13 +120,13 @@ def _draw(folder: Path, files: list[str]) -> None:
 
 
 def _together(parts: list[tuple[Any, int]]) -> Any:
-    """Runs of several calls: other scales, steps and seeds side by side; the first file counts."""
+    """Combine runs with different scales, steps and seeds; the first file takes precedence."""
     named = [data.assign_coords(seed=1000 * seed + np.arange(data.sizes["seed"])) for data, seed in parts]
     return reduce(_joined, named)
 
 
 def _joined(first: Any, second: Any) -> Any:
-    """Both, and where both have a run, that of the first, whole."""
+    """Combine two data sets; a run in both is taken from the first."""
     ran = first.accuracy.notnull()
     ran = ran.any("epoch") if "epoch" in ran.dims else ran
     free = ~ran.reindex_like(second.fitted, fill_value=False)

@@ -1,10 +1,10 @@
 """Measure the numbers in README.md and docs/accuracy.md, record them, and write them into the pages.
 
-    python benchmarks/readme.py               # measures (minutes), writes record and pages: make readme
-    python benchmarks/readme.py errors steps  # measures these, which are not times (facts.py), on any machine
-    python benchmarks/readme.py --written     # writes what the record has into the pages
+    python benchmarks/readme.py               # measure (minutes), write record and pages: make readme
+    python benchmarks/readme.py errors steps  # measure these (facts.py), on any machine
+    python benchmarks/readme.py --written     # write the recorded numbers into the pages
 
-A passage with such numbers stands between <!-- numbers: name --> and <!-- end --> and is written from its
+A passage with such numbers is enclosed by <!-- numbers: name --> and <!-- end --> and is written from its
 template below. Times in the output of code blocks are those of the fastest of several runs of the page.
 """
 
@@ -61,8 +61,8 @@ PASSAGES = {
         "| gradient descent | {descent} | {descent_error} |",
     },
 }
-CLOCKED = ("README.md", "docs/index.md", "docs/tutorial.md")  # pages whose code prints how long it took
-RUNS, ENOUGH = 30, 30.0  # of a page at most, and seconds after which there is no other
+CLOCKED = ("README.md", "docs/index.md", "docs/tutorial.md")  # pages whose code prints times
+RUNS, ENOUGH = 30, 30.0  # largest number of runs of a page, and seconds after which no other is started
 NAMES = {
     "Tacit": "tacit",
     "cvxpy + Clarabel": "cones",
@@ -75,7 +75,7 @@ _CLOCK = re.compile(r"\b\d[\d.]* (?:ms|s)\b")
 
 
 def words(record: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers as text: errors with one digit, times and their ratios with two."""
+    """The numbers as text: errors with one digit, times and ratios with two."""
     methods = record["methods"]
     found = {
         "worst": f"{_up(max(record['errors']))}",
@@ -89,7 +89,7 @@ def words(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _facts(record: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers that are not times."""
+    """Numbers that are not times."""
     near = record["near"]
     return {
         "near_problems": f"{near['problems']:,}",
@@ -122,7 +122,7 @@ def clocks(text: str) -> list[re.Match[str]]:
 
 
 def written(page: str, text: str, record: Mapping[str, Any]) -> str:
-    """The text of a page with the numbers of the record in it."""
+    """The text of a page with the recorded numbers."""
     for name, template in PASSAGES.get(page, {}).items():
         passage = template.format(**words(record))
         pattern = re.compile(_PASSAGE.format(name=name), re.DOTALL)
@@ -138,7 +138,7 @@ def written(page: str, text: str, record: Mapping[str, Any]) -> str:
 
 
 def clocked(page: str) -> list[str]:
-    """The times that the code of a page prints, each the shortest of several runs."""
+    """The times printed by the code of a page, each the shortest of several runs."""
     runs: list[list[str]] = []
     begun = time.perf_counter()
     while len(runs) < RUNS and time.perf_counter() < begun + ENOUGH:
@@ -153,9 +153,9 @@ def _seconds(clock: str) -> float:
 
 
 def methods() -> dict[str, dict[str, float]]:
-    """Seconds and errors on 100 × 1000 at α = 1e-3, as `make bench` has them."""
+    """Seconds and errors on 100 × 1000 at α = 1e-3, as in `make bench`."""
     for solve in limit.METHODS.values():
-        limit.timed(solve, *limit.gaussian_problem(5, 20), 1e-1, 30.0)  # pays for the imports
+        limit.timed(solve, *limit.gaussian_problem(5, 20), 1e-1, 30.0)  # imports are not timed
     rows = limit.compare(*limit.gaussian_problem(100, 1000), 1e-3, 60.0)
     missing = [row["note"] for row in rows if row["error"] is None]
     if missing:
@@ -175,9 +175,9 @@ TIMED = {"methods", "clocks"}
 
 
 def main() -> None:
-    """Measure unless told not to, and write."""
+    """Measure (unless --written is given) and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"all if left out: {', '.join(PARTS)}")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"default: all of {', '.join(PARTS)}")
     parser.add_argument("--written", action="store_true", help="do not measure, take the record")
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):

@@ -1,11 +1,11 @@
-"""Two hundred problems, recorded before a change of the code and solved again after it.
+"""Regression test of 200 problems: results recorded before a change of the code, compared after it.
 
     python benchmarks/recorded.py record before.npz
     python benchmarks/recorded.py compare before.npz
 
-Limits, flows, margins and paths of every model and loss on small data of every kind. `compare` prints the
-largest relative differences of predictors and fails above --most. On one machine, a change that only moves
-code leaves them at 0; flows that take other steps differ by what their tolerance allows.
+The problems are limits, flows, margins and paths of every model and loss on small data. `compare` prints the
+largest relative differences of predictors and fails if they exceed --most. On the same machine, a change that
+only moves code leaves them at 0; flows with different steps differ by their tolerance.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ Problem = tuple[str, Callable[[], np.ndarray]]
 
 
 def regression(seed: int, samples: int = 6, features: int = 15) -> tuple[np.ndarray, np.ndarray]:
-    """Equations with a sparse solution."""
+    """A regression problem with a sparse solution."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((samples, features)) * 10 ** rng.uniform(-0.5, 0.5, features)
     return X, X[:, :3] @ rng.standard_normal(3)
 
 
 def classification(seed: int, samples: int = 8, features: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes that a hyperplane separates."""
+    """Two linearly separable classes."""
     rng = np.random.default_rng(100 + seed)
     X = rng.standard_normal((samples, features))
     return X, np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1.0, -1.0)
 
 
 def models(X: np.ndarray) -> dict[str, tacit.models.model.Model]:
-    """A model of every kind for these data."""
+    """Models of every kind for these data."""
     d = X.shape[1]
     rng = np.random.default_rng(d)
     made = {
@@ -79,7 +79,7 @@ def _sweep(X: np.ndarray, y: np.ndarray, depth: float) -> np.ndarray:
 
 
 def problems() -> Iterator[Problem]:
-    """All of them, by name."""
+    """All problems by name."""
     for seed in range(3):
         X, y = regression(seed)
         for name, model in models(X).items():
@@ -107,7 +107,7 @@ def problems() -> Iterator[Problem]:
 
 
 def answer(solve: Callable[[], np.ndarray]) -> np.ndarray:
-    """What comes out, or NaN where Tacit refuses."""
+    """The result, or NaN if Tacit raises an error."""
     try:
         return solve()
     except tacit.TacitError:
@@ -115,7 +115,7 @@ def answer(solve: Callable[[], np.ndarray]) -> np.ndarray:
 
 
 def difference(before: np.ndarray, after: np.ndarray) -> float:
-    """Relative to the largest entry; infinite where only one of them is an answer."""
+    """The difference relative to the largest entry; infinite if only one of the two failed."""
     if before.shape != after.shape or (np.isfinite(before) != np.isfinite(after)).any():
         return np.inf
     known = np.isfinite(before)
@@ -123,7 +123,7 @@ def difference(before: np.ndarray, after: np.ndarray) -> float:
 
 
 def main() -> int:
-    """Record, or compare with what was recorded."""
+    """Record the results, or compare them with recorded ones."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -134,7 +134,7 @@ def main() -> int:
     found = {name: answer(solve) for name, solve in progress(list(problems()), "problems")}
     if options.do == "record":
         np.savez_compressed(options.file, **found)
-        print(f"{len(found)} problems, {sum(np.isnan(each).any() for each in found.values())} refused")
+        print(f"{len(found)} problems, {sum(np.isnan(each).any() for each in found.values())} raise errors")
         return 0
     with np.load(options.file) as before:
         differences = {name: difference(before[name], found[name]) for name in before.files}

@@ -1,11 +1,11 @@
-"""Stopped flows for cross-validation: `stopped_path` at modest tolerances beside `tacit.flow`, in one run.
+"""Stopped flows for cross-validation: `stopped_path` at modest tolerances compared with `tacit.flow`.
 
 python benchmarks/stopping.py [--quick] [--table DATA.csv] [--cv]
 
-Every flow gives the predictors at 24 stops, down to a share of the loss at the start. `ratio`: time of
+Every flow returns the predictors at 24 stops, down to a share of the initial loss. `ratio`: time of
 tacit.flow (rtol 1e-8) over that of stopped_path. `error`: the largest relative distance of predictors between
 the two. With --table, the last column of a CSV file is the target; columns are standardized. With --cv,
-FlowRegressorCV of 30 scales in 5 folds beside ElasticNetCV of 7 ratios and 30 penalties, on 100×5,000.
+FlowRegressorCV (30 scales, 5 folds) is compared with ElasticNetCV (7 ratios, 30 penalties) on 100×5,000.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ RTOLS = (1e-2, 1e-4)
 
 
 def sparse(samples: int, features: int) -> tuple[Any, Any]:
-    """Gaussian features, five that count, and noise."""
+    """Gaussian features, five of them relevant, and noise."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((samples, features))
     return X, X[:, :5].sum(axis=1) + 0.5 * rng.standard_normal(samples)
 
 
 def table(path: Path) -> tuple[Any, Any]:
-    """A table with a line of names, standardized."""
+    """A table with a header line, standardized."""
     numbers = np.loadtxt(path, delimiter=",", skiprows=1)
     numbers = numbers - numbers.mean(axis=0)
     sizes = numbers.std(axis=0)
@@ -44,7 +44,7 @@ def table(path: Path) -> tuple[Any, Any]:
 
 
 def compare(name: str, X: Any, y: Any, share: float) -> None:
-    """A line for every scale."""
+    """Print a line for every scale."""
     shares, prepared = np.geomspace(1, share, STOPS + 1)[1:], tacit.prepare(X)
     for scale in SCALES:
         model = tacit.Diagonal(scale=scale)
@@ -64,13 +64,13 @@ def compare(name: str, X: Any, y: Any, share: float) -> None:
 
 
 def cross_validation() -> None:
-    """A whole cross-validation beside one of scikit-learn, by turns, each with its final fit."""
+    """Time cross-validation by Tacit and by scikit-learn alternately, each including its final fit."""
     from sklearn.linear_model import ElasticNetCV
 
     from tacit.estimators import FlowRegressorCV
 
     X, y = sparse(100, 5000)
-    FlowRegressorCV(scales=2, cv=2).fit(X[:10, :20], y[:10])  # what is imported when first used
+    FlowRegressorCV(scales=2, cv=2).fit(X[:10, :20], y[:10])  # imports are not timed
     for _ in range(3):
         mine = timed(FlowRegressorCV(scales=30, cv=5), X, y)
         ratios = [0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0]
@@ -85,14 +85,14 @@ def cross_validation() -> None:
 
 
 def timed(estimator: Any, X: Any, y: Any) -> tuple[float, float]:
-    """Seconds of CPU and of the clock that a fit takes."""
+    """CPU seconds and wall-clock seconds of a fit."""
     busy, clock = time.process_time(), time.perf_counter()
     estimator.fit(X, y)
     return time.process_time() - busy, time.perf_counter() - clock
 
 
 def main() -> None:
-    """Parse, measure, print."""
+    """Parse the options, measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a small problem only")
     parser.add_argument(

@@ -1,9 +1,9 @@
-"""How long one waits at the command line: every command × model on tables, from Enter to the prompt.
+"""Response times of the command line: every command and model on tables, from start to exit.
 
     python benchmarks/waiting.py spectra.csv:octane cells.csv:label genes.npz
 
-FILE:TARGET for tables, FILE for NPZ. A command may answer (0 or 1) or refuse (2); what it may not do is to
-take longer than --most seconds. `path` and losses of classes are asked where the target has two values.
+Give FILE:TARGET for tables and FILE for NPZ. A command may succeed or fail (exit status 0 to 2), but it must
+not take longer than --most seconds. `path` and classification losses are run if the target has two values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PATHS = ("diagonal", "deep", "untied")
 
 @dataclass(frozen=True)
 class Wait:
-    """A command, how long it took, and how it ended."""
+    """A command, its time and its exit status."""
 
     words: list[str]
     seconds: float
@@ -42,7 +42,7 @@ class Wait:
 
 
 def wait(words: list[str], most: float) -> Wait:
-    """Run a command, for so many seconds at the most."""
+    """Run a command with a time limit."""
     begun = time.perf_counter()
     command = [sys.executable, "-m", "tacit", *words]
     try:
@@ -54,7 +54,7 @@ def wait(words: list[str], most: float) -> Wait:
 
 
 def commands(source: str) -> list[list[str]]:
-    """All that is asked of a table."""
+    """All commands for a table."""
     path, _, target = source.partition(":")
     data = [path, *(["--target", target] if target else [])]
     asked = [[verb, *data, *model] for model in MODELS.values() for verb in ("limit", "flow", "check")]
@@ -71,7 +71,7 @@ def _has_classes(path: str, target: str | None) -> bool:
 
 
 def main() -> int:
-    """Print every wait, the longest last, and fail if one was too long."""
+    """Print all times, the longest last, and fail if one is too long."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

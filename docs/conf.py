@@ -18,9 +18,11 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",  # links to the source, which is part of the site
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "indices",  # docs/_site: subscripts and superscripts in docstrings, such as x_n and α^{2−D}
+    "unicode_math",  # docs/_site: formulas in Unicode on some pages become MathML
     "breaks",  # docs/_site: line breaks in long names in tables
     "switches",  # docs/_site: accessible names for the switches of the sidebar
     "mathml",  # docs/_site: LaTeX becomes MathML
@@ -39,7 +41,10 @@ smartquotes = False  # q' is a derivative
 autodoc_typehints = "none"  # types are in the numpydoc sections
 autodoc_member_order = "bysource"  # own members first, inherited ones last
 autosummary_filename_map = docstrings.file_names()
-autosummary_context = {"elsewhere": docstrings.documented_elsewhere()}
+autosummary_context = {
+    "elsewhere": docstrings.documented_elsewhere(),
+    "internal": ", ".join(docstrings.INTERNAL),
+}
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 numpydoc_show_class_members = False

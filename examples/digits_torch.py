@@ -1,13 +1,13 @@
 """A PyTorch classifier of digits at five scales: which of them learn features?
 
-The same network, 64 pixels to 100 hidden units to 10 classes, starts with all its weights times 0.01 to 100.
-Before any training loop, `tacit.probe` says in which regime each of them is; `tacit.Monitor` then watches an
-ordinary loop of stochastic gradient descent at each scale, with the error on held-out digits at its end (797
-of them: half a percent more or less is chance).
+The same network, 64 pixels to 100 hidden units to 10 classes, starts with all weights multiplied by 0.01 to
+100. Before training, `tacit.probe` determines the regime of each; `tacit.Monitor` then records an ordinary
+loop of stochastic gradient descent at each scale, with the final error on 797 held-out digits (differences of
+half a percent are not significant).
 
     pip install '.[torch]' scikit-learn
     python examples/digits_torch.py digits.png        # 4,000 steps for each scale
-    python examples/digits_torch.py digits.png 100    # fewer
+    python examples/digits_torch.py digits.png 100    # fewer steps
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def data(seed: int = 0) -> tuple[np.ndarray, ...]:
 
 
 def classifier() -> tacit.Network:
-    """Minus a copy of itself: all outputs are 0 at the start, so that the scale alone decides."""
+    """The network minus a copy of itself, so that the initial outputs are 0 at every scale."""
     torch.manual_seed(0)
     module = torch.nn.Sequential(torch.nn.Linear(64, 100), torch.nn.ReLU(), torch.nn.Linear(100, 10))
     return tacit.Network.from_torch(module.double()).doubled()
@@ -45,7 +45,7 @@ def classifier() -> tacit.Network:
 def train(
     network: tacit.Network, step: float, steps: int, X: np.ndarray, y: np.ndarray
 ) -> tuple[tacit.Monitor, torch.nn.Module]:
-    """An ordinary training loop, watched."""
+    """An ordinary training loop with a monitor."""
     module = network.module
     inputs, classes = torch.as_tensor(X), torch.as_tensor(y)
     optimizer = torch.optim.SGD(module.parameters(), lr=step, momentum=0.9)
@@ -62,7 +62,7 @@ def train(
 
 
 def error(module: torch.nn.Module, X: np.ndarray, y: np.ndarray) -> float:
-    """The share of digits that it gets wrong."""
+    """The share of misclassified digits."""
     with torch.no_grad():
         return float((module(torch.as_tensor(X)).argmax(dim=1).numpy() != y).mean())
 
@@ -70,7 +70,7 @@ def error(module: torch.nn.Module, X: np.ndarray, y: np.ndarray) -> float:
 def draw(
     axes: np.ndarray, sweep: tacit.ProbeSweep, monitors: list[tacit.Monitor], errors: list[float]
 ) -> None:
-    """The probe, the loops, and what they led to."""
+    """Draw the probe, the training loops and the test errors."""
     sweep.picture().draw(axes[0])
     axes[0].set_title("probed before training", pad=18)
     shades = np.linspace(0.85, 0.05, len(SCALES))
@@ -89,7 +89,7 @@ def draw(
 
 
 def main(file: str = "digits.png", steps: str = "4000") -> None:
-    """Probe, train, draw."""
+    """Probe, train and draw."""
     torch.set_num_threads(1)
     X, y, X_test, y_test = data()
     network = classifier()
@@ -99,7 +99,7 @@ def main(file: str = "digits.png", steps: str = "4000") -> None:
     print(sweep.summary())
     monitors, errors = [], []
     for scale, point in zip(SCALES, sweep.points, strict=True):
-        # stable for the kernel at the start, and for that of scale 1, to which small starts grow
+        # stable for the initial kernel and for that of scale 1, to which small initializations grow
         largest = max(point.linear.eigenvalues[0], probe.eigenvalues[0]) / len(point.linear.X)
         monitor, module = train(network.rescaled(scale), 1 / largest, int(steps), X, y)
         monitors.append(monitor)

@@ -1,12 +1,12 @@
-"""Gene expression: two kinds of tumour, thousands of genes, a few dozen patients.
+"""Gene expression: two types of tumour, thousands of genes, a few dozen patients.
 
-Every classifier that separates the patients of the training set has margins; which one gradient descent picks
-depends on the scale of its start: the ℓ2 margin from large starts, which uses all genes a little, the ℓ1
-margin from small ones, which uses as few as it can. Here cross-validation chooses the scale in between.
+Many classifiers separate the patients of the training set. Gradient descent from a large initialization scale
+picks the one of maximal ℓ2 margin, which uses all genes; from a small scale it picks the one of maximal ℓ1
+margin, which uses few. Here cross-validation chooses the scale.
 
     pip install '.[estimators]'
-    python examples/genes.py genes.png                    # expression that this script makes
-    python examples/genes.py genes.png golub.csv aml      # yours: a table and the column of the two kinds
+    python examples/genes.py genes.png                    # simulated expression data
+    python examples/genes.py genes.png golub.csv aml      # your table, and its column with the two types
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import tacit
 from tacit.estimators import FlowClassifierCV
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # of Okabe and Ito
-NAMED = len(COLORS)  # genes in the picture
+NAMED = len(COLORS)  # genes in the figure
 BLUE, RED = "#4c72b0", "#c1432e"
 
 
 def made_up(patients: int = 60, genes: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Genes that work together in 40 modules; four of them, on their own, differ between the kinds."""
+    """Simulated expression of genes in 40 correlated modules; four other genes differ between the types."""
     rng = np.random.default_rng(seed)
     kind = np.repeat([-1, 1], patients // 2)
     module = rng.standard_normal((patients, 40))
@@ -54,12 +54,12 @@ def main(picture: str, *source: str) -> None:
     found = FlowClassifierCV(cv=5).fit(X, y)
     rival = SVC(kernel="linear").fit(X, y)
     print(f"{len(y)} patients, {X.shape[1]:,} genes, {len(y_test)} patients held out")
-    print(f"chosen: scale {found.scale_:.3g} in the data's own units, {found.loss_}")
+    print(f"selected: scale = {found.scale_:.3g} (relative to the data), {found.loss_}")
     for name, model in (("flow", found), ("linear SVM", rival)):
         used = np.sort(np.abs(model.coef_[0]))[::-1]
         carry = int(np.searchsorted(np.cumsum(used), 0.99 * used.sum())) + 1
         right = model.score(X_test, y_test)
-        print(f"  {name:10} right of those held out {right:.1%}, {carry:,} genes carry 99%")
+        print(f"  {name:10} held-out accuracy {right:.1%}, {carry:,} genes carry 99%")
     mu = np.geomspace(1, 1e-9, 46)
     path = tacit.margin_path(X, y, mu, intercept=True)
     figure = Figure(figsize=(12, 3.6), dpi=220, layout="constrained")
@@ -69,7 +69,7 @@ def main(picture: str, *source: str) -> None:
 
 
 def draw(axes: Any, path: Any, found: Any, X_test: Any, y_test: Any, names: list[str]) -> None:
-    """Coefficients from the ℓ2 to the ℓ1 margin; the cross-validated accuracy; margins of new patients."""
+    """Draw coefficients by scale, the cross-validated accuracy, and margins of held-out patients."""
     last = np.abs(path.predictors[-1])
     for rank, gene in enumerate(np.argsort(-last)[: 4 * NAMED]):
         line = axes[0].semilogx(path.mu, path.predictors[:, gene], lw=1.2 if rank < NAMED else 0.5)[0]

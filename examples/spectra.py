@@ -1,12 +1,12 @@
-"""Near-infrared spectra: octane, fat or density from hundreds of wavelengths that nearly say the same.
+"""Near-infrared spectra: octane, fat or density from hundreds of strongly correlated wavelengths.
 
-Ridge regression spreads its weight over all wavelengths, the Lasso picks a few; the flow of a diagonal
-network moves from one to the other with the scale of its start, and stopping it early keeps noise out. Scale
-and stop are chosen by cross-validation here, and compared with RidgeCV and LassoCV on samples held out.
+Ridge regression uses all wavelengths, the Lasso selects a few. The flow of a diagonal network interpolates
+between the two as its initialization scale changes, and early stopping suppresses noise. Here scale and
+stopping time are chosen by cross-validation, and compared with RidgeCV and LassoCV on held-out samples.
 
     pip install '.[estimators]'
-    python examples/spectra.py spectra.png                        # spectra that this script makes
-    python examples/spectra.py spectra.png gasoline.csv octane    # yours: a table and its target
+    python examples/spectra.py spectra.png                        # simulated spectra
+    python examples/spectra.py spectra.png gasoline.csv octane    # your table and its target
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Spectra = tuple[np.ndarray, np.ndarray, np.ndarray]  # wavelengths, absorbances 
 
 
 def made_up(samples: int = 60, wavelengths: int = 300, seed: int = 0) -> Spectra:
-    """Six substances with broad, overlapping bands, a drifting baseline, and noise; the target is one."""
+    """Simulated spectra of six substances with overlapping bands, baseline drift and noise."""
     rng = np.random.default_rng(seed)
     nm = np.linspace(900, 1700, wavelengths)
     centers, widths = rng.uniform(950, 1650, (6, 3)), rng.uniform(15, 60, (6, 3))
@@ -40,7 +40,7 @@ def made_up(samples: int = 60, wavelengths: int = 300, seed: int = 0) -> Spectra
 
 
 def from_file(path: str, target: str) -> Spectra:
-    """Wavelengths from the names of the columns, where these are numbers."""
+    """Read a table; wavelengths are the names of the columns if these are numbers."""
     table = pd.read_csv(path)
     y = table.pop(target)
     numbers = [re.search(r"\d+(\.\d+)?", name) for name in table.columns]
@@ -62,8 +62,8 @@ def main(picture: str, *source: str) -> None:
         "flow": flow,
     }
     stop = "not stopped" if flow.stop_ is None else f"stopped at {flow.stop_:.2g} of the training loss"
-    print(f"{len(y)} spectra of {len(nm)} wavelengths, {len(y_test)} held out, deviation {y_test.std():.3g}")
-    print(f"chosen: scale {flow.scale_:.3g} in the data's own units, {stop}")
+    print(f"{len(y)} spectra of {len(nm)} wavelengths, {len(y_test)} held out, spread {y_test.std():.3g}")
+    print(f"selected: scale = {flow.scale_:.3g} (relative to the data), {stop}")
     for name, model in rivals.items():
         print(f"  {name:6} test RMSE {rmse(model, X_test, y_test):.3g}")
     ends = {
@@ -78,7 +78,7 @@ def main(picture: str, *source: str) -> None:
 
 
 def draw(axes, nm, X, y, flow, ends) -> None:
-    """Spectra; coefficients; the cross-validated error of every start and stop."""
+    """Draw spectra, coefficients, and the cross-validated error by scale and stopping time."""
     places = (y - y.min()) / np.ptp(y)
     for row, place in zip(X, places, strict=True):
         axes[0].plot(nm, row, color=colormaps["viridis"](place), lw=0.6)
@@ -91,7 +91,7 @@ def draw(axes, nm, X, y, flow, ends) -> None:
     table = flow.cv_results_
     scales, stops = (np.array(table[f"param_{name}"], dtype=float) for name in ("scale", "stop"))
     error = np.sqrt(-table["mean_test_score"])
-    end = np.nanmin(stops) / 2  # a place for flows that are not stopped
+    end = np.nanmin(stops) / 2  # position of flows that are not stopped
     stops = np.where(np.isnan(stops), end, stops)
     shape = (len(np.unique(scales)), len(np.unique(stops)))
     grid = [values.reshape(shape) for values in (stops, scales, error)]

@@ -21,7 +21,9 @@ VERBS = [
     "certify",
     "closed_form",
     "check",
+    "decay_path",
     "derive",
+    "explain",
     "flow",
     "limit",
     "margin_path",
@@ -30,6 +32,7 @@ VERBS = [
     "prepare",
     "probe",
     "regime",
+    "risk",
     "saddle_path",
     "support_stability",
     "sweeping_path",
@@ -37,7 +40,7 @@ VERBS = [
 CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
-CLASSES += ["SaddlePath", "Verdicts"]
+CLASSES += ["DecayPath", "Explanation", "Risk", "SaddlePath", "Verdicts"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [
     *REFUSALS,
@@ -87,6 +90,9 @@ def test_public_names_are_these():
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
         (tacit.sweeping_path, "X, y, mu, *, depth, model"),
+        (tacit.decay_path, "model, X, y, decay, *, X_test, y_test, times"),
+        (tacit.explain, "X, y, w, *, depths"),
+        (tacit.risk, "model, signal, noise, samples, *, draws, seed"),
         (tacit.saddle_path, "X, y, *, depth, profile, intercept, standardize"),
         (tacit.support_stability, "X, y, *, depth, model, down_to"),
         (

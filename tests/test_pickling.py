@@ -17,7 +17,7 @@ from guests import ArcSine, Bare, Cosh, Quartic, Tempered, Twins, function_model
 import tacit
 from tacit import errors, losses, potentials
 from tacit.autodiff import jax
-from tacit.derivation import cost
+from tacit.derivation.cost import cost
 from tacit.papers import figures, reproduce
 
 pytestmark = pytest.mark.any_cpu
@@ -115,9 +115,13 @@ RESULTS = {
     "limit in units": lambda: tacit.limit(tacit.Diagonal(2, 0.1), X, Y, intercept=True, standardize=True),
     "regime": lambda: tacit.regime(tacit.Diagonal(3, 0.1), X, Y),
     "flow": lambda: tacit.flow(tacit.Diagonal(2, 0.1), TABLE, Y, until=5.0),
+    "interrupted flow": lambda: errors.Interrupted(made("flow")),
     "flow of classes": lambda: tacit.flow(tacit.Diagonal(2, 0.1), X, LABELS, loss="exp", until=3.0),
     "margin": lambda: tacit.max_margin(TABLE, LABELS, "l1"),
     "margin path": lambda: tacit.margin_path(TABLE, LABELS, [1.0, 0.1]),
+    "decay path": lambda: tacit.decay_path(tacit.Diagonal(2, 2.0), TABLE, Y, 0.1, X_test=X, y_test=Y),
+    "explanation": lambda: tacit.explain(TABLE, Y, np.linalg.pinv(X) @ Y),
+    "risk": lambda: tacit.risk(tacit.Diagonal(2, 0.5), np.ones(D), 0.5, 3, draws=2),
     "saddle path": lambda: tacit.saddle_path(TABLE, Y, intercept=True),
     "sweeping path": lambda: tacit.sweeping_path(X, LABELS, [1.0, 0.1]),
     "stability": lambda: tacit.support_stability(X, LABELS),
@@ -171,6 +175,7 @@ MORE = {  # these take seconds, mostly for compilation
     ),
     "estimators": estimators,
     "estimators that choose": selected,
+    "range of scales": lambda: pytest.importorskip("tacit.estimators").ScaleRange(rich=0.1, kernel=2.0),
     "reproduction of a figure": reproduced,
     "verdicts, all papers": lambda: tacit.check(tacit.Diagonal(2, 0.1), X, Y),
 }
@@ -186,6 +191,7 @@ THINGS = {
     "neuron": tacit.Neuron.from_scale(0.3, 0.5, np.arange(1.0, D + 1), slope=0.3),
     "linear network": tacit.LinearNetwork.balanced(np.linspace(-1, 1, D), X, 8),
     "factorization": tacit.Factorization.gaussian((2, 3), 4, 0.5),
+    "symmetric factorization": tacit.SymmetricFactorization(0.1 * np.eye(2)),
     "function": function_model(D),
     "function without a name": tacit.model(lambda t: t**2, np.ones(D)),
     "network": network(D),
@@ -204,6 +210,7 @@ THINGS = {
     "nuclear": potentials.Nuclear(),
     "guest's potential": Cosh(),
     "guest of a diagonal network": ArcSine(-4.0),
+    "status": tacit.Status.STALLED,
     "square": losses.Square("sum"),
     "exponential": losses.Exponential(),
     "logistic": losses.Logistic(),
@@ -220,6 +227,7 @@ ERRORS = {
         name: getattr(errors, name)("words")
         for name in ("TacitError", "InputError", "NoClosedFormError", "NotConvergedError", "MissingDataError")
     },
+    "missing package": errors.MissingPackageError("words"),
 }
 
 
@@ -399,3 +407,14 @@ def test_what_was_computed_before_needs_no_function(make):
     if hasattr(found, "weights"):
         check_same(found.weights, again.weights, "weights", {})
         check_same(found.drift, again.drift, "drift", {})
+
+
+@pytest.mark.thorough
+def test_every_public_class_is_among_them():
+    """Also those of which others are subclasses."""
+    things = [*map(made, RESULTS | MORE), *THINGS.values(), *ERRORS.values()]
+    seen = {type(each).__name__ for thing in things for each in (thing if type(thing) is tuple else (thing,))}
+    seen |= {base.__name__ for thing in THINGS.values() for base in type(thing).__mro__}
+    for module in (tacit, potentials, losses, tacit.estimators):
+        public = {name for name in module.__all__ if isinstance(getattr(module, name), type)}
+        assert public <= seen, f"{module.__name__}: {sorted(public - seen)}"

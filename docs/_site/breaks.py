@@ -1,4 +1,4 @@
-"""Long names in tables and titles may break: paper2020/theorem1, one_file.py, module.name(x), LongClass."""
+"""Allow line breaks in long names in tables and titles, such as paper2020/theorem1 or module.name(x)."""
 
 import re
 
@@ -11,11 +11,11 @@ BREAK = re.compile(
 
 
 class Break(nodes.Inline, nodes.Element):
-    """A place to break."""
+    """A possible line break."""
 
 
 class Breaks(SphinxPostTransform):
-    """Places to break, which are not copied with the text."""
+    """Insert possible line breaks, which are not copied with the text."""
 
     default_priority = 910  # after indices
     formats = ("html",)
@@ -31,7 +31,7 @@ class Breaks(SphinxPostTransform):
 
 
 def broken(pieces):
-    """The pieces with a place to break between any two."""
+    """The parts of a name with a possible line break between any two."""
     found = [nodes.Text(pieces[0])]
     for piece in pieces[1:]:
         found += [Break(), nodes.Text(piece)]

@@ -17,10 +17,10 @@ from playwright.sync_api import sync_playwright
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
-AXE = {"resultTypes": ["violations"], "preload": False}  # style sheets are not fetched once more
+AXE = {"resultTypes": ["violations"], "preload": False}  # style sheets are not loaded again
 WIDER = """[document.documentElement, ...document.querySelectorAll(".bd-article-container")]
-    .some((each) => each.scrollWidth > each.clientWidth + 1)"""  # the article scrolls by itself
-STEP = 20  # pages between two lines that say how far it is
+    .some((each) => each.scrollWidth > each.clientWidth + 1)"""  # the article has its own scroll bar
+STEP = 20  # pages between two progress lines
 
 
 def pages(places):
@@ -53,7 +53,7 @@ def looked_at(browser, path, name, pictures):
             yield f"{name} ({size}): it is wider than the screen"
         yield from (f"{name} ({size}): the console says: {text}" for text in said)
         fetched = {url for url in asked if not url.startswith(("file:", "data:", "blob:"))}
-        yield from (f"{name} ({size}): {url} is asked of a network" for url in sorted(fetched))
+        yield from (f"{name} ({size}): {url} is requested from the network" for url in sorted(fetched))
         view.close()
 
 
@@ -87,7 +87,7 @@ def main():
         browser = playwright.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
         for path, name in pages(options.places):
             if "_static" in path.parts:
-                continue  # templates that the theme brings along
+                continue  # templates of the theme
             seen += 1
             for line in looked_at(browser, path, name, options.pictures):
                 print(line, flush=True)

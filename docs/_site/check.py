@@ -19,7 +19,7 @@ THEIRS = {"sg-tag-list"}  # sphinx-gallery repeats this empty element in each se
 
 FORMULAS = ("theory", "models")  # every page in these folders must contain a typeset formula
 NOT_TEXT = {"code", "pre", "script", "style", "math"}
-LATEX = re.compile(r"\$|\\[A-Za-z]{2,}")  # what is left of a formula that was not recognized
+LATEX = re.compile(r"\$|\\[A-Za-z]{2,}")  # a formula that was not recognized
 EXPLAINED = (  # what readers search for, as entries of the glossary
     "implicit bias",
     "implicit regularization",
@@ -53,7 +53,7 @@ class Page(HTMLParser):
         self.ids += [attrs["id"]] if attrs.get("id") else []
         self.language = attrs.get("lang") if tag == "html" else self.language
         if tag == "a" and attrs.get("href"):
-            self.empty += [self.link[0]] if self.link and not self.link[1] else []  # browsers end it here
+            self.empty += [self.link[0]] if self.link and not self.link[1] else []  # browsers close it here
             self.link = [attrs["href"], attrs.get("aria-label") or attrs.get("title") or ""]
         if self.link and tag == "img":
             self.link[1] += attrs.get("alt") or ""
@@ -64,7 +64,7 @@ class Page(HTMLParser):
             self.fetched.append(attrs[FETCHED[tag]])
         if tag == "link" and attrs.get("href") and attrs.get("rel") not in NOT_FETCHED:
             self.fetched.append(attrs["href"])
-        if tag == "img" and attrs.get("alt") is None:  # "" says that it is for the eye only
+        if tag == "img" and attrs.get("alt") is None:  # "" marks a decorative image
             self.silent.append(attrs.get("src"))
         if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self.levels.append(int(tag[1]))
@@ -90,11 +90,11 @@ def unreadable(page):
     if "main" not in page.tags:
         yield "it has no main part"
     for picture in page.silent:
-        yield f"the picture {picture} has no words (alt)"
+        yield f"the image {picture} has no alternative text"
     for address in page.empty:
-        yield f"the link to {address} has no words"
+        yield f"the link to {address} has no text"
     for name in sorted({each for each in page.ids if page.ids.count(each) > 1} - THEIRS):
-        yield f"two places are named {name}"
+        yield f"two elements have the id {name}"
     for before, after in pairwise(page.levels):
         if after > before + 1:
             yield f"a heading of level {after} is below one of level {before}"
@@ -120,7 +120,7 @@ def unexplained(folder):
 
 
 def faults(folder):
-    """Everything that is wrong, one line each."""
+    """All faults, one line each."""
     folder = Path(folder).resolve()
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in written(folder)}
     for path, page in pages.items():
@@ -135,7 +135,7 @@ def faults(folder):
         yield from (f"{where}: {wrong}" for wrong in untypeset(page, where))
         if page.levels.count(1) != 1 and path.stem not in ("search", "genindex", "py-modindex"):
             yield f"{where}: {page.levels.count(1)} main headings"
-    yield from (f"{names}: some disks take these for one file" for names in alike(pages, folder))
+    yield from (f"{names}: the same file on a case-insensitive file system" for names in alike(pages, folder))
     for path in sorted(folder.rglob("*.css")):
         if "url(http" in path.read_text(encoding="utf-8").replace('"', "").replace("'", ""):
             yield f"{path.relative_to(folder)} fetches from the network"
@@ -155,7 +155,7 @@ def written(folder):
 
 
 def unresolved(address, path, pages):
-    """What is wrong with a local link on a page, or an empty string."""
+    """The fault of a local link, or an empty string."""
     if address.startswith("//"):
         return "is on another host"
     name, anchor = urldefrag(address)

@@ -1,7 +1,7 @@
-"""Docstrings as they are written here: prose in Unicode, `names` in backticks, formulas set in, sections.
+"""Convert docstrings (Unicode prose, `names` in backticks, indented formulas) to reStructuredText.
 
-Bars, stars and underscores of formulas are not markup, what is set in stays as it stands, and a public name
-in backticks, in docstrings and on pages, or among the types of a section is a link to its documentation.
+Bars, stars and underscores in formulas are not markup, and indented blocks stay as they are. A public name in
+backticks, in docstrings and on pages, or among the types of a section becomes a link to its documentation.
 """
 
 import importlib
@@ -22,12 +22,14 @@ import tacit
 
 MODULES = ("estimators", "losses", "papers", "potentials", "theorems", "warping")
 BEFORE_NUMPYDOC = 400
+# Methods that other modules of Tacit call, but users need not: they are not in the reference.
+INTERNAL = ("as_inputs", "as_neuron", "family", "kernel_work", "lifted", "on", "picture", "status")
 _NAME = re.compile(r"^~?((?:tacit\.)?\w+(?:\.\w+)?)(?:\(.*\))?$")
 _SPANS = re.compile(r"(`[^`]+`|(?<![\w*])\*\w[\w ]*\*(?![\w*]))")
 
 
 def public_names():
-    """Every public name with the module that documents it: the first in which the same object is public."""
+    """Every public name with the module that documents it, the first one in which the object is public."""
     homes = {}
     for module in MODULES:
         home = importlib.import_module(f"tacit.{module}")
@@ -36,7 +38,7 @@ def public_names():
 
 
 def targets():
-    """What a name in backticks refers to: limit, tacit.limit, Hypentropy, potentials.Hypentropy, …"""
+    """The object of each name in backticks: limit, tacit.limit, Hypentropy, potentials.Hypentropy, …"""
     found = {f"tacit.{module}": ("mod", f"tacit.{module}") for module in MODULES}
     for module, name, full in public_names():
         found |= dict.fromkeys((f"tacit.{module}.{name}", f"{module}.{name}", name), ("obj", full))
@@ -46,7 +48,7 @@ def targets():
 
 
 def documented_elsewhere():
-    """Full names that the page of another module documents."""
+    """Full names that are documented on the page of another module."""
     return [
         f"tacit.{module}.{name}" for module, name, full in public_names() if full != f"tacit.{module}.{name}"
     ]
@@ -56,14 +58,14 @@ TARGETS = targets()
 
 
 def file_names():
-    """Files of names that differ in capitals only, limit and Limit, which some disks take for one."""
+    """File names for names that differ in capitalization only, such as limit and Limit."""
     names = sorted({full for _, full in TARGETS.values()})
     alike = Counter(name.lower() for name in names)
     return {name: f"{name}-function" for name in names if alike[name] > 1}
 
 
 def target(text):
-    """(role, full name) of a public name, or None; lone words only where they cannot be anything else."""
+    """(role, full name) of a public name, or None; single words only if they are unambiguous."""
     match = _NAME.match(text.strip())
     name = match[1] if match else ""
     if "." not in name and not name[:1].isupper():
@@ -72,7 +74,7 @@ def target(text):
 
 
 def as_rst(text):
-    """The text of a docstring as reStructuredText, its sections as numpydoc reads them."""
+    """The text of a docstring as reStructuredText with numpydoc sections."""
     out = []
     for heading, body in sections.parts(text):
         out += ["", heading, "-" * len(heading)] if heading else []
@@ -86,12 +88,12 @@ def as_rst(text):
 
 
 def single(heading):
-    """Are entries without a colon types, and not names?"""
+    """Whether entries without a colon are types instead of names."""
     return heading in ("Returns", "Raises")
 
 
 def prose(text):
-    """Paragraphs as reStructuredText: formulas are set in, examples stay as they are."""
+    """Paragraphs as reStructuredText; formulas are indented, examples stay as they are."""
     out = []
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
         if paragraph.startswith(">>>"):
@@ -104,7 +106,7 @@ def prose(text):
 
 
 def typed(kind):
-    """A type in words, in which public names are links."""
+    """The text of a type, with links for public names."""
     words = re.split(r"([A-Z]\w+)", kind)
     return "".join(
         f":py:obj:`{word} <{TARGETS[word][1]}>`" if word in TARGETS else escaped(word) for word in words
@@ -123,7 +125,7 @@ def escaped(piece):
 
 
 def process(app, what, name, obj, options, lines):
-    """Of methods, the sections of what they override, too."""
+    """Convert a docstring; a method inherits missing sections from the method that it overrides."""
     text = textwrap.dedent("\n".join(lines)).strip("\n")
     if what == "method":
         home, owner, method = name.rsplit(".", 2)
@@ -133,7 +135,7 @@ def process(app, what, name, obj, options, lines):
 
 
 def public(app, what, name, obj, options, signature, returns):
-    """Arguments that begin with _ are for Tacit itself, and all are of what nobody makes but Tacit."""
+    """Remove private arguments, and all arguments of classes that only Tacit constructs."""
     text = inspect.getdoc(obj) or ""
     if what == "class" and sections.names(text, "Attributes") and not sections.names(text, "Parameters"):
         return "", None
@@ -141,7 +143,7 @@ def public(app, what, name, obj, options, signature, returns):
 
 
 class LinkNames(SphinxTransform):
-    """`tacit.limit` on a page leads to its documentation, the key of a figure to its place in the gallery."""
+    """Link `tacit.limit` on a page to its documentation, and the key of a figure to its gallery page."""
 
     default_priority = 5
 
@@ -155,14 +157,14 @@ class LinkNames(SphinxTransform):
 
 
 def linked(node):
-    """Is it a part of a link already? A link in a link would leave the outer one without words."""
+    """Whether it is part of a link already; links cannot be nested."""
     while node is not None and not isinstance(node, nodes.reference | addnodes.pending_xref):
         node = node.parent
     return node is not None
 
 
 def link(text, page):
-    """To what code on a page stands for: a public name, or a figure in the gallery; None for other code."""
+    """A link for code that is a public name or the key of a figure in the gallery; None for other code."""
     name = target(text)
     if name:
         role, full = name
@@ -179,4 +181,4 @@ def setup(app):
     app.connect("autodoc-process-signature", public)
     app.add_transform(LinkNames)
     ways = zlib.crc32(Path(__file__).read_bytes() + Path(sections.__file__).read_bytes())
-    return {"parallel_read_safe": True, "env_version": ways}  # pages are read anew where these have changed
+    return {"parallel_read_safe": True, "env_version": ways}  # pages are read again if these have changed

@@ -15,7 +15,7 @@ from tacit.papers import Reproduction, figures
 from tacit.papers.catalogue import titles
 from tacit.papers.completed import made_with
 
-SHORT = {entry.key: entry.short for entry in figures() if entry.short}  # a few seconds of CPU each
+SHORT = {entry.key: entry.short for entry in figures() if entry.short}  # each takes a few seconds
 HEADER = "GALLERY_HEADER.rst"
 INTRODUCTION = """
 Gallery
@@ -45,7 +45,7 @@ for claim in made.claims:
 
 
 def configuration(docs):
-    """What sphinx-gallery is told, with the examples written and what is out of date removed."""
+    """The configuration of sphinx-gallery; also writes the examples and removes outdated ones."""
     examples, pages = docs / "_examples", docs / "gallery"
     forget_what_is_old(examples, pages)
     write_examples(examples)
@@ -67,7 +67,7 @@ def configuration(docs):
 
 
 def forget_what_is_old(examples, pages):
-    """Pictures of other sources of Tacit, or of other versions of what it stands on."""
+    """Remove pictures made by another source of Tacit or other versions of its dependencies."""
     sources, made_of = json.dumps(made_with()), pages / "made-of.txt"
     if not made_of.exists() or made_of.read_text() != sources:
         shutil.rmtree(pages, ignore_errors=True)
@@ -77,7 +77,7 @@ def forget_what_is_old(examples, pages):
 
 
 def write_examples(folder):
-    """A script for each short figure, in a folder for each paper."""
+    """Write a script for each short figure, in one folder for each paper."""
     write(folder / HEADER, INTRODUCTION)
     for paper, title in titles().items():
         keys = [key for key in SHORT if key.startswith(f"{paper}/")]
@@ -88,7 +88,7 @@ def write_examples(folder):
 
 
 def example(key):
-    """Its script."""
+    """The script of a figure."""
     entry = figures(key)[0]
     title = f"{numbered(key)}: {SHORT[key]}"
     caption = textwrap.fill(plain(entry.caption), 100)
@@ -96,23 +96,23 @@ def example(key):
 
 
 def numbered(key):
-    """azulay2021/fig7.1 → Figure 7.1, woodworth2020/theorem4 → Theorem 4, …/regime-map → Regime map."""
+    """The title of a figure: azulay2021/fig7.1 → Figure 7.1, woodworth2020/theorem4 → Theorem 4."""
     name = key.partition("/")[2].replace("fig", "figure", 1).replace("-", " ").capitalize()
     return re.sub(r"(?<=[a-z])(?=\d)", " ", name)
 
 
 def name_of(key):
-    """azulay2021/fig7.1 → azulay2021_fig7_1: the name of its page and, with _001.png, of its picture."""
+    """The file name of a figure: azulay2021/fig7.1 → azulay2021_fig7_1."""
     return key.replace("/", "_").replace(".", "_").replace("-", "_")
 
 
 def page(key):
-    """Its page, from the root of the site."""
+    """The page of a figure, relative to the root of the site."""
     return f"gallery/{key.partition('/')[0]}/{name_of(key)}.html"
 
 
 def plain(text):
-    """Bars and stars are not markup."""
+    """Escape bars and stars."""
     return text.replace("\\", "").replace("|", "∣").replace("*", "∗")
 
 
@@ -123,7 +123,7 @@ def write(path, text):
 
 
 def picture(block, block_vars, gallery_conf):
-    """The picture that `reproduce` wrote, once."""
+    """Copy the picture that `reproduce` wrote."""
     from sphinx_gallery.scrapers import figure_rst
 
     names = block_vars["example_globals"]
@@ -137,5 +137,5 @@ def picture(block, block_vars, gallery_conf):
 
 
 def _get_sg_image_scraper():
-    """How sphinx-gallery finds it by the name of this module."""
+    """The scraper, which sphinx-gallery looks up in this module."""
     return picture

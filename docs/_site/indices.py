@@ -1,4 +1,4 @@
-"""Formulas in the text of pages and docstrings, α^{2−D} or x_n, raised and lowered as in the report."""
+"""Superscripts and subscripts in the text of pages and docstrings, as in α^{2−D} or x_n."""
 
 import re
 from html import unescape
@@ -12,11 +12,11 @@ from tacit.report.markup import html
 VERBATIM = nodes.literal | nodes.literal_block | nodes.raw | nodes.math | nodes.math_block
 KINDS = {"sup": nodes.superscript, "sub": nodes.subscript}
 BLOCK = '<div class="highlight-none{} notranslate"><div class="highlight"><pre>{}\n</pre></div></div>'
-DOCSTRINGS = "reference/"  # pages where blocks that are set in are code, too
+DOCSTRINGS = "reference/"  # pages whose indented blocks may be code
 
 
 def parsed(text):
-    """The nodes of HTML that has no tags but sup and sub, one perhaps inside of another."""
+    """The nodes of HTML that contains only sup and sub tags, possibly nested."""
     inside = [nodes.inline()]
     for piece in re.split(r"(</?su[bp]>)", text):
         if piece in ("<sup>", "<sub>"):
@@ -30,7 +30,7 @@ def parsed(text):
 
 
 def set_text(root):
-    """Raise and lower what is to be in the text below a node."""
+    """Set superscripts and subscripts in the text below a node."""
     for text in list(root.findall(nodes.Text)):
         if not any(isinstance(each, VERBATIM) for each in ancestors(text)):
             found = html(text.astext())
@@ -39,7 +39,7 @@ def set_text(root):
 
 
 class Titles(SphinxTransform):
-    """Titles, as they are read: tables of contents have them, too."""
+    """Set them in titles as soon as they are read, for tables of contents."""
 
     default_priority = 880
 
@@ -49,7 +49,7 @@ class Titles(SphinxTransform):
 
 
 class Indices(SphinxPostTransform):
-    """Text, and blocks that are set in, which on pages are formulas."""
+    """Set them in text and in indented blocks, which contain formulas."""
 
     default_priority = 900
     formats = ("html",)

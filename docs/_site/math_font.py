@@ -1,4 +1,4 @@
-"""Put a font for formulas into the site: many systems have none, and letters, roots and brackets need one.
+"""Add a font for formulas to the site, since many systems have none.
 
 The font is STIX Two Math (SIL Open Font License 1.1), which the package ziamath contains. Only the characters
 that formulas use are kept.

@@ -51,7 +51,7 @@ def tidy(root, latex):
             each.text = double_struck(each, latex)
         if each.tag == "mspace" and each.get("width", "").startswith("negative"):
             each.set("width", "-" + THIN)
-        if each.tag == "mi" and each.text in "±⟨⟩":
+        if each.tag == "mi" and each.text in tuple("±⟨⟩"):
             each.tag = "mo"
         if each.tag == "mo" and each.text in "∞∂":
             each.tag = "mi"

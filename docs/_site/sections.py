@@ -1,7 +1,7 @@
 """The sections of a docstring (Parameters, Returns, …), as numpydoc writes them.
 
-A method that overrides one of a contract says its own formula in a line; what goes in and comes out is said
-once, by the contract. `whole` puts the two together.
+A method that overrides one of a base class has a docstring of one line; its parameters and return values are
+documented in the base class. `whole` combines the two.
 """
 
 import inspect
@@ -12,13 +12,13 @@ LISTS = ("Parameters", "Returns", "Raises", "Attributes")
 
 
 def parts(text):
-    """(heading, text) of each section of a docstring; that of the words before the first is ""."""
+    """(heading, text) of each section of a docstring; the heading of the text before the first is ""."""
     pieces = HEADING.split(text)
     return list(zip(["", *pieces[1::2]], pieces[::2], strict=True))
 
 
 def entries(text):
-    """(name or names, type, words) of each entry of a list."""
+    """(name or names, type, description) of each entry of a list."""
     found = []
     for row in text.rstrip().split("\n"):
         if row and not row.startswith(" "):
@@ -30,7 +30,7 @@ def entries(text):
 
 
 def names(text, heading):
-    """The names under a heading, one by one; None where there is no such heading."""
+    """The names under a heading; None if there is no such heading."""
     section = dict(parts(text)).get(heading)
     if section is None:
         return None
@@ -38,7 +38,7 @@ def names(text, heading):
 
 
 def whole(owner, name):
-    """The docstring of a method of a class; sections of the contract where it has none of its own."""
+    """The docstring of a method, with missing sections from the base class."""
     texts = [inspect.cleandoc(vars(kind)[name].__doc__ or "") for kind in owner.__mro__ if name in vars(kind)]
     own = next((text for text in texts if text), "")
     contract = next((text for text in texts if HEADING.search(text)), "")

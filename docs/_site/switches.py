@@ -1,4 +1,4 @@
-"""The switches of the sidebar, which the theme leaves without a name, get one for those who listen."""
+"""Give the switches of the sidebar, which the theme leaves without a name, an accessible name."""
 
 from pathlib import Path
 

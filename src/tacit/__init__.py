@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from tacit.networks import Network as Network
     from tacit.papers.checking import check as check
     from tacit.results.certificate import Certificate as Certificate
+    from tacit.results.decay_path import DecayPath as DecayPath
+    from tacit.results.explanation import Explanation as Explanation
     from tacit.results.limit import Limit as Limit
     from tacit.results.margin import Margin as Margin
     from tacit.results.monitor import Monitor as Monitor
@@ -51,16 +53,20 @@ if TYPE_CHECKING:
     from tacit.results.probe import Probe as Probe
     from tacit.results.probe import ProbeSweep as ProbeSweep
     from tacit.results.regime import Regime as Regime
+    from tacit.results.risk import Risk as Risk
     from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
     from tacit.verbs.certify import certify as certify
+    from tacit.verbs.decay_path import decay_path as decay_path
+    from tacit.verbs.explain import explain as explain
     from tacit.verbs.flow import flow as flow
     from tacit.verbs.limit import limit as limit
     from tacit.verbs.margin_path import margin_path as margin_path
     from tacit.verbs.max_margin import max_margin as max_margin
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
+    from tacit.verbs.risk import risk as risk
     from tacit.verbs.saddle_path import saddle_path as saddle_path
     from tacit.verbs.sweeping_path import support_stability as support_stability
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
@@ -83,22 +89,28 @@ _HOMES = {  # module: its public names, imported when they are first used
     "networks": "Network",
     "papers.checking": "check",
     "results.certificate": "Certificate",
+    "results.decay_path": "DecayPath",
+    "results.explanation": "Explanation",
     "results.limit": "Limit",
     "results.margin": "Margin",
     "results.paths": "MarginPath Stability SweepingPath",
     "results.monitor": "Monitor",
     "results.probe": "Probe ProbeSweep",
     "results.regime": "Regime",
+    "results.risk": "Risk",
     "results.saddle_path": "SaddlePath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
     "verbs.certify": "certify",
+    "verbs.decay_path": "decay_path",
+    "verbs.explain": "explain",
     "verbs.flow": "flow",
     "verbs.limit": "limit",
     "verbs.margin_path": "margin_path",
     "verbs.max_margin": "max_margin",
     "verbs.probe": "probe",
     "verbs.regime": "regime",
+    "verbs.risk": "risk",
     "verbs.saddle_path": "saddle_path",
     "verbs.sweeping_path": "support_stability sweeping_path",
 }
@@ -109,6 +121,11 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:derivation_picture",
     "Limit.other_scales": "tacit.verbs.regime:other_scales",
+    "DecayPath.picture": "tacit.show.practice:decay_picture",
+    "DecayPath.predictor_at": "tacit.verbs.decay_path:predictor_at",
+    "DecayPath.summary": "tacit.show.practice:decay_report",
+    "Explanation.picture": "tacit.show.practice:explanation_picture",
+    "Explanation.summary": "tacit.show.practice:explanation_report",
     "Limit.picture": "tacit.show.limits:limit_picture",
     "Limit.doubt": "tacit.solvers.table:explain_error",
     "Limit.regime": "tacit.verbs.regime:regime_of",
@@ -126,13 +143,15 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
     "ProbeSweep.summary": "tacit.show.probes:sweep_report",
+    "Risk.picture": "tacit.show.practice:risk_picture",
+    "Risk.summary": "tacit.show.practice:risk_report",
     "SaddlePath.picture": "tacit.show.saddles:saddle_picture",
     "SaddlePath.summary": "tacit.show.saddles:saddle_report",
     "SweepingPath.summary": "tacit.show.paths:sweeping_report",
     "Trajectory.picture": "tacit.show.flows:flow_picture",
     "Trajectory.predicted_end": "tacit.verbs.regime:predicted_end",
     "Trajectory.summary": "tacit.show.text:flow_report",
-    "Verdicts.picture": "tacit.show.verdicts:picture_of",
+    "Verdicts.picture": "tacit.show.bounds:picture_of",
 }
 register(_IMPLEMENTATIONS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")

@@ -20,7 +20,7 @@ from tacit.potentials import L1, Quadratic
 from tacit.results.limit import Limit
 from tacit.results.trajectory import Trajectory
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
-from tacit.show.output_files import Output, claim, make_folder
+from tacit.show.output_files import Output, check_output, make_folder
 from tacit.show.progress import progress
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit
@@ -73,7 +73,7 @@ def demo(out: str, seed: int = 0) -> bool:
     Returns whether every limit is certified and the flow ends at the limit of its model.
     """
     make_folder(out)
-    target = claim(Output(Path(out) / "demo.png", "png", "demo"))
+    target = check_output(Output(Path(out) / "demo.png", "png", "demo"))
     print(f"Sparse regression: {_SAMPLES} samples, {_FEATURES} features, 5 of them relevant, noise 0.1.")
     print("A depth-2 diagonal network fits the data exactly. The initialization decides which solution:\n")
     sweep = _sweep(sparse_regression(_SAMPLES, _FEATURES, seed=seed))

@@ -44,7 +44,8 @@ def test_norms_are_told_apart_where_there_is_ascii_only(tmp_path, variables):
     for part in ("2 samples x 2 features", "|w|_1", "|w|_2", "mu = 1", "gro?e"):
         assert part in out
     assert err.splitlines() == [
-        "tacit: assumed of d.csv: fields separated by ';'; classes of 'label': 'ill' is -1 and 'well' is +1"
+        "tacit: assumed about d.csv: fields separated by ';'; classes of 'label': 'ill' is -1 and 'well' "
+        "is +1"
     ]
 
 
@@ -76,11 +77,11 @@ def test_models_show_parameters_near_their_ends():
 
 def test_the_largest_features_are_named_in_order():
     w = np.array([0.0, -5.0, 3.0, 1e-9])
-    assert top_features(w) == "x1 -5, x2 3"
-    assert top_features(w, ["a", "b", "c", "d"]) == "b -5, c 3"
-    assert top_features(w * 1e-320, None).startswith("x1 -5e-320, x2 3e-320")
-    assert top_features(np.ones(9)) == "x0 1, x1 1, x2 1, x3 1, x4 1, x5 1, …"
-    assert top_features(w[:, None]) == "x1 -5, x2 3"
+    assert top_features(w) == "x1 = -5, x2 = 3"
+    assert top_features(w, ["a", "b", "c", "d"]) == "b = -5, c = 3"
+    assert top_features(w * 1e-320, None).startswith("x1 = -5e-320, x2 = 3e-320")
+    assert top_features(np.ones(9)) == "x0 = 1, x1 = 1, x2 = 1, x3 = 1, x4 = 1, x5 = 1, …"
+    assert top_features(w[:, None]) == "x1 = -5, x2 = 3"
     assert top_features(np.array([[1.0, 0.0], [0.0, -2.0]]), ["a", "b"]) == "b[1] -2, a[0] 1"
     assert top_features(np.zeros(3)) == "none: all coordinates are 0"
     assert top_features(w, ["x" * 99] * 4).startswith("xxxxxxxxxxxx…xxxxxxxxxxx -5")
@@ -96,4 +97,4 @@ def test_every_summary_names_features():
     ]
     for result in results:
         assert "features" in result.summary() and "x1 " in result.summary()
-        assert "height 0." in result.summary(names=["weight", "height", "age"])
+        assert "height = 0." in result.summary(names=["weight", "height", "age"])

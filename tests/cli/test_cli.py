@@ -70,7 +70,8 @@ def test_limit_prints_data_model_limit_regime_and_certificate(limit):
         "features",
         "regime",
         "certificate",
-        "waited",
+        "computed",
+        "elapsed",
     ]
     for part in ("8 samples × 30 features, rank 8", "Diagonal(depth=2, scale=0.001)", "stationarity"):
         assert part in out
@@ -174,10 +175,10 @@ BAD = {
     "--depth nan": "depth must be finite",
     "--depth inf": "depth must be finite",
     "--depth 1e30": "depth",
-    "--shape 0.5": "--shape does not go with --model diagonal: its layers are tied",
+    "--shape 0.5": "--shape is not an option of --model diagonal: its layers are tied",
     "--scale 0.1 --log-scale -3": "not both",
-    "--model untied --layers 0.1": "must name two layers or more",
-    "--model untied --layers 0.1,x": "must be numbers with commas between them",
+    "--model untied --layers 0.1": "must give the sizes of two or more layers",
+    "--model untied --layers 0.1,x": "must be numbers separated by commas",
     "--model untied --layers 0.1,0.2,0.3 --scale 2": "leave out --scale and --shape",
     "--layers 0.1,0.2,0.3": "its layers are tied",
     "--model untied --shape 1": "shape must lie strictly between -1 and 1",
@@ -187,7 +188,7 @@ BAD = {
     "--dep 3": "--dep",
     "--log-scale -inf": "finite",
     "--target nope": "'nope'",
-    "--plot no/such/limit.png": "cannot write no/such/limit.png: no folder no/such; make it first",
+    "--plot no/such/limit.png": "cannot write no/such/limit.png: there is no folder no/such; make it first",
     "--json no/limit.json": "no folder no; make it first",
     "--plot limit.jpg": ".png, .pdf or .svg",
     "--json .": "folder",
@@ -215,7 +216,7 @@ def test_neither_the_data_nor_files_of_others_are_overwritten(limit, flag):
     mine.write_text("a thesis")
     before = data.read_bytes()
     for path in (data, data.absolute(), "link.csv", "hard.csv"):
-        refused(limit(f"{flag} {path}"), "is the data itself")
+        refused(limit(f"{flag} {path}"), "is the data file")
     refused(limit(f"{flag} {mine}"), "was not written by Tacit")
     assert mine.read_text() == "a thesis"
     assert data.read_bytes() == before
@@ -508,7 +509,7 @@ def test_the_saddle_path_is_that_of_the_library(run):
     command = "path genes.csv --target response --saddle"
     status, out, err = run(f"{command} --depth 3 --scale 1e-4 --intercept --json s.json")
     assert (status, err) == (0, "")
-    assert "the flow as the scale goes to 0, depth 3" in out
+    assert "limit of the flow as the scale vanishes, depth 3" in out
     assert "the first jump at time" in out
     content = strict_json(Path("s.json").read_text())
     found = tacit.saddle_path(X, Y, depth=3, intercept=True)
@@ -517,5 +518,5 @@ def test_the_saddle_path_is_that_of_the_library(run):
     np.testing.assert_allclose(content["training_times"], found.time(tacit.Diagonal(3, 1e-4)), rtol=1e-9)
     assert run(f"{command} --plot s.png")[0] == 0
     assert Path("s.png").read_bytes().startswith(MAGIC["png"])
-    refused(run(f"{command} --mu 1,2"), "leave them out")
+    refused(run(f"{command} --mu 1,2"), "leave out --mu and --sweeping")
     refused(run(f"{command} --scale 2"), "must be below 1")

@@ -158,7 +158,7 @@ MISTAKES = {
     "epsilon": "--with takes NAME=VALUE, such as epsilon=0.01, got 'epsilon'",
     "epsilon=": "--with takes NAME=VALUE, such as epsilon=0.01, got 'epsilon='",
     "=1": "--with takes NAME=VALUE, such as epsilon=0.01, got '=1'",
-    "epsilon=small": "--with epsilon takes a number, or several with commas between them, got 'small'",
+    "epsilon=small": "--with epsilon takes a number, or several separated by commas, got 'small'",
     "epsilon=1 --with epsilon=2": "--with epsilon is given twice",
     "epsilon=-1": "epsilon must be a positive number, got -1.0",
     "epsilon=1,2": "epsilon must be a positive number, got (1, 2)",
@@ -274,7 +274,7 @@ def test_what_takes_minutes_on_large_data_is_asked_by_name_only(classification, 
     assert run("check data.npz --scale 10 --json found.json") == 0
     slow = [each.key for each in asked_about_tables() if each.flows >= 5]
     assert "moroshko2020/theorem6" in slow
-    assert f"not asked, for they take minutes on data of this size: {', '.join(slow)}" in folded_back(capsys)
+    assert f"skipped, since they take minutes on data of this size: {', '.join(slow)}" in folded_back(capsys)
     with open("found.json") as file:
         found = json.load(file)
     assert found["not_asked"] == slow

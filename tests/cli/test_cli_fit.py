@@ -49,7 +49,7 @@ def test_a_fit_is_that_of_the_estimator(run):
 def test_without_a_scale_it_is_cross_validated_and_predicts(run):
     status, out, _ = run("fit numbers.csv --target target --cv 2 --save model.json")
     own = FlowRegressorCV(cv=2).fit(X[TRAIN], Y[TRAIN])
-    assert status == 0 and f"scale {own.scale_:.3g} in the data's own units, chosen by" in out
+    assert status == 0 and f"scale = {own.scale_:.3g} (relative to the data), chosen by" in out
     assert "band 0 " in out and "band 5 " in out and "RMSE" in out and "2 folds" in out
     status, out, err = run("predict model.json numbers-new.csv --json -")
     content = json.loads(out)
@@ -71,7 +71,9 @@ def test_columns_may_stand_in_any_order_and_others_are_named(run):
     np.testing.assert_allclose(
         [float(line) for line in out.split()[1:]], [float(line) for line in plain.split()[1:]]
     )
-    assert "columns of shuffled.csv that the model does not use: 'depth', 'plot'" in err and "RMSE" not in err
+    assert (
+        "the model does not use these columns of shuffled.csv: 'depth', 'plot'" in err and "RMSE" not in err
+    )
     frame.drop(columns=["band 3", "band 4"]).to_csv("short.csv", index=False)
     status, out, err = run("predict model.json short.csv")
     assert (status, out) == (2, "") and "lacks 2 of the 24 features of the model: 'band 3', 'band 4'" in err
@@ -102,12 +104,12 @@ def test_predictions_go_to_a_file_that_is_not_replaced(run, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("fit numbers.csv --target target --stop 0.1", "--stop goes with --scale"),
+        ("fit numbers.csv --target target --stop 0.1", "--stop needs --scale"),
         ("fit numbers.csv --target target --cv 1", "must be a whole number, 2 or more"),
         ("fit numbers.csv --target target --scale -1", "scale must be positive"),
         ("fit numbers.csv --target target --scale 1 --stop 2", "fraction of the loss between 0 and 1"),
         ("fit words.csv --target target", "'tacit fit --classify'"),
-        ("fit numbers.csv --target target --cv 50", "in 50 folds asks for more than there are samples, 20"),
+        ("fit numbers.csv --target target --cv 50", "with 50 folds is impossible: number of samples: 20"),
         ("fit numbers.csv --target target --save numbers.csv", "numbers.csv"),
         ("predict numbers.csv numbers-new.csv", "not JSON"),
         ("predict nothing.json numbers-new.csv", "no file at nothing.json"),
@@ -131,15 +133,15 @@ def test_folds_are_no_more_than_samples_of_the_smallest_class(run):
     line = "fit few.csv --target c --classify"
     status, out, err = run(line)
     assert status == 0 and "(3 folds)" in out
-    assert err.splitlines()[1:] == ["tacit: 3 folds in place of 5, which is more than class 'v' has samples"]
+    assert err.splitlines()[1:] == ["tacit: using 3 folds instead of 5 (samples of class 'v': 3)"]
     status, out, err = run(f"{line} --cv 3")
     assert status == 0 and err.count("\n") == 1
     for folds in (4, 10, 13):
         status, out, err = run(f"{line} --cv {folds}")
         assert (status, out) == (2, "")
-        assert f"in {folds} folds asks for more than class 'v' has samples, 3; give --cv 3 or less" in err
+        assert f"with {folds} folds is impossible: samples of class 'v': 3; give --cv 3 or less" in err
     few_of_one_class((9, 1))
-    assert "than class 'v' has samples, 1; give --scale, which needs none" in run(line)[2]
+    assert "samples of class 'v': 1; give --scale, which needs no cross-validation" in run(line)[2]
     assert run(f"{line} --scale 0.1")[0] == 0
 
 
@@ -148,10 +150,9 @@ def test_few_samples_of_numbers_have_fewer_folds(run):
     table = pd.read_csv("few.csv")
     table.assign(c=table["a"]).to_csv("few.csv", index=False)
     status, _, err = run("fit few.csv --target c")
-    assert status == 0 and "tacit: 4 folds in place of 5, which is more than there are samples" in err
+    assert status == 0 and "tacit: using 4 folds instead of 5 (number of samples: 4)" in err
     assert (
-        "asks for more than there are samples, 4; give --cv 4 or less"
-        in run("fit few.csv --target c --cv 5")[2]
+        "is impossible: number of samples: 4; give --cv 4 or less" in run("fit few.csv --target c --cv 5")[2]
     )
 
 
@@ -172,7 +173,7 @@ def test_numbers_whose_squares_floats_cannot_hold_are_refused_without_warnings(r
 
 
 def test_numbers_that_are_no_classes_are_refused(run):
-    told = "tacit: --classify takes classes, words or whole numbers; leave it out to fit other numbers\n"
+    told = "tacit: --classify needs a target of text or whole numbers; leave it out for regression\n"
     assert run("fit numbers.csv --target target --classify") == (2, "", told)
 
 

@@ -94,17 +94,17 @@ def test_a_flow_that_stalls_is_status_1_and_says_why(flow):
         ("genes.csv --target response --loss exp", "labels −1 and +1"),
         ("cells.csv --target label --loss exp --until -3", "starts at 0"),
         ("cells.csv --target label --loss exp --at 5,2", "increasing"),
-        ("cells.csv --target label --loss exp --at 5,x", "numbers with commas"),
+        ("cells.csv --target label --loss exp --at 5,x", "numbers separated by commas"),
         ("cells.csv --target label --loss hinge", "invalid choice"),
         ("cells.csv --target label --until nan", "finite"),
         ("cells.csv --target label --rtol 2", "rtol must lie between"),
         ("cells.csv --target label --step 0.1", "step is for the methods"),
         ("cells.csv --target label --method descent --step -1", "step must be positive"),
-        ("cells.csv --target label --model linear --scale 2", "--scale does not go with --model linear"),
-        ("cells.csv --target label --width 3", "--width does not go with --model diagonal"),
+        ("cells.csv --target label --model linear --scale 2", "--scale is not an option of --model linear"),
+        ("cells.csv --target label --width 3", "--width is not an option of --model diagonal"),
         ("cells.csv --target label --model linear --width 0", "width"),
         ("cells.csv --target label --save out.csv", "--save writes netCDF"),
-        ("cells.csv --target label --json cells.csv", "is the data itself"),
+        ("cells.csv --target label --json cells.csv", "is the data file"),
         ("cells.csv --target label --plot cells.txt", ".png, .pdf or .svg"),
     ],
 )
@@ -159,7 +159,9 @@ def test_an_interrupted_flow_leaves_an_earlier_one_alone(flow, monkeypatch):
 
     monkeypatch.setattr("tacit.verbs.flow.flow", interrupted)
     status, _, err = flow(line)
-    assert status == 130 and "run.json is kept; what there is goes to run-interrupted.json" in err
+    assert (
+        status == 130 and "run.json is kept; the interrupted flow is written to run-interrupted.json" in err
+    )
     assert {name: Path(name).read_bytes() for name in before} == before
     assert json.loads(Path("run-interrupted.json").read_text())["reason"] == "interrupted"
     assert flow(line.replace("run.", "new."))[0] == 130 and json.loads(Path("new.json").read_text())

@@ -84,10 +84,10 @@ def test_what_a_guest_prints_does_not_spoil_json(run, line, name):
 WRONG = [
     (DERIVE, "slips", "1 / 0", "ZeroDivisionError: division by zero"),
     (DERIVE, "misfits", "jnp.dot", "the parametrization failed: TypeError: dot_general"),
-    (DERIVE, "leaves", "sys.exit(3)", "it ends the program (sys.exit(3))"),
+    (DERIVE, "leaves", "sys.exit(3)", "the file calls sys.exit(3)"),
     (PROBE, "fails", "raise RuntimeError", "RuntimeError: first line"),
     (LIMIT, "fails", "raise RuntimeError", "RuntimeError: first line"),
-    (PROBE, "leaves", "sys.exit(3)", "it ends the program (sys.exit(3))"),
+    (PROBE, "leaves", "sys.exit(3)", "the file calls sys.exit(3)"),
     (LIMIT, "shallow", "depth=1", "depth must be at least 2"),
 ]
 
@@ -110,7 +110,7 @@ def test_a_guest_that_asks_for_other_arguments_is_named(run):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("import sys\nsys.exit('bye')", "other.py, line 2: it ends the program (sys.exit('bye'))"),
+        ("import sys\nsys.exit('bye')", "other.py, line 2: the file calls sys.exit('bye')"),
         ("\nimport no_such_thing", "other.py, line 2: ModuleNotFoundError: No module named 'no_such_thing'"),
         ("\n\ndef f(:", "other.py, line 3: SyntaxError: invalid syntax"),
         ("x = 1\0", "other.py does not run: SyntaxError: source code string cannot contain null bytes"),
@@ -138,7 +138,7 @@ def test_modules_are_guests_too(run, tmp_path, monkeypatch):
     assert (status, err) == (
         2,
         "tacit: no_such_module:f cannot be loaded: No module named 'no_such_module'; "
-        "a file is named as FILE.py:FUNCTION\n",
+        "name a file as FILE.py:FUNCTION\n",
     )
 
 
@@ -148,7 +148,7 @@ def test_starts_may_have_commas_and_candidates_are_functions(run, tmp_path):
     assert status == 0 and json.loads(out)["parameters"] == 4
     (tmp_path / "start.txt").write_text("1; 2")
     assert run("derive guest.py:product --at start.txt")[2].startswith(
-        "tacit: start.txt is no file of numbers"
+        "tacit: start.txt is not a file of numbers"
     )
     (tmp_path / "number.py").write_text("number = 3")
     status, _, err = run(f"{DERIVE.format('product')} --candidates number.py:number")

@@ -77,7 +77,7 @@ def test_classes_by_name_have_an_output_each(folder, capsys, tmp_path):
     more = ("--loss", "cross-entropy", "--steps", "60", "--plot", str(tmp_path / "p.png"), "--doubled")
     assert run(folder, "make", *more, data="kinds.csv", target="kind") == 0
     read = capsys.readouterr()
-    assert "blue is 0, green is 1, red is 2" in read.err and "right" in read.out
+    assert "blue is 0, green is 1, red is 2" in read.err and "correct" in read.out
     assert (tmp_path / "p.png").stat().st_size > 10_000
 
 
@@ -87,9 +87,9 @@ def test_classes_by_name_have_an_output_each(folder, capsys, tmp_path):
         ("nothing", (), "has no 'nothing'; it has"),
         ("fails", (), "model.py, line 19: RuntimeError: boom"),
         ("nan", (), "returns nan at sample"),
-        ("number", (), "it gives int"),
-        ("greedy", (), "3 are asked for"),
-        ("one", ("--layers", "last"), "--layers says what --scales rescales"),
+        ("number", (), "it returned int"),
+        ("greedy", (), "requires 3 arguments"),
+        ("one", ("--layers", "last"), "--layers needs --scales"),
         ("one", ("--scales", "1", "--layers", "x"), "no layer 'x'"),
         ("one", ("--loss", "cross-entropy"), "needs one output per class"),
     ],
@@ -112,4 +112,4 @@ def test_a_target_far_from_zero_is_remarked_on(folder, capsys, tmp_path):
     far = [table[0], *(f"{row.rpartition(',')[0]},{float(row.rpartition(',')[2]) + 90}" for row in table[1:])]
     (tmp_path / "far.csv").write_text("\n".join(far))
     main(["probe", f"{folder}/model.py:one", f"{tmp_path}/far.csv", "--target", "y", "--steps", "3"])
-    assert "--standardize takes it out" in capsys.readouterr().err
+    assert "--standardize removes it" in capsys.readouterr().err

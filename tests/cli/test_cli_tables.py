@@ -53,7 +53,7 @@ def test_classes_give_what_signs_give_and_are_told(run, line):
         status, out, err = run(line.format(f"{name}.csv") + " --target label --json -")
         assert status == 0
         results[name] = assumed, _ = told(json.loads(out))
-        assert err == (f"tacit: assumed of {name}.csv: {'; '.join(assumed)}\n" if assumed else "")
+        assert err == (f"tacit: assumed about {name}.csv: {'; '.join(assumed)}\n" if assumed else "")
     assert results["signs"][1] == results["named"][1] == results["codes"][1]
     assert [results[name][0] for name in ("signs", "named", "codes")] == [[], [*READ, WORDS], [CODES]]
 
@@ -84,7 +84,7 @@ def test_words_are_no_target_of_a_regression(run):
 def test_standard_input_is_data_too(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("named.csv").read_bytes())))
     status, _, err = run("path - --target label --mu 1 --plot a.png --json a.json")
-    assert status == 0 and err.startswith("tacit: assumed of standard input: commas in numbers")
+    assert status == 0 and err.startswith("tacit: assumed about standard input: commas in numbers")
     assert run("path signs.csv --target label --mu 1 --json b.json")[0] == 0
     results = [told(json.loads(Path(name).read_text(encoding="utf-8")))[1] for name in ("a.json", "b.json")]
     assert results[0] == results[1]

@@ -66,9 +66,9 @@ def test_what_can_be_made_is_made_and_the_table_has_all(run, jobs, monkeypatch):
     assert list(table) == named
     assert re.fullmatch(r"\S+ +1 +- +\d+\.\d +new", table["quick2031/plain"])
     assert re.fullmatch(r"\S+ +0 +1 +\d+\.\d +new +FAILS", table["quick2031/wrong"])
-    assert table["quick2031/absent"].endswith("left out: no such data")
+    assert table["quick2031/absent"].endswith("skipped: no such data")
     assert table["quick2031/broken"].endswith("NOT MADE: ZeroDivisionError: a slip")
-    assert "3 figures, 2 claims hold, 1 fail, 1 left out" in out
+    assert "3 figures, 2 claims hold, 1 fail, 1 skipped" in out
     assert "tacit: quick2031/broken was not made: ZeroDivisionError: a slip" in err
     if jobs == 2:
         assert "the process that made it ended early (status 7)" in table["quick2031/dead"]
@@ -95,7 +95,7 @@ def test_a_finished_figure_is_not_made_again(run, monkeypatch):
         assert (status, err) == (0, "")
         found = {path for path in made if path.stat().st_mtime_ns != made[path]}
         made.update({path: path.stat().st_mtime_ns for path in made})
-        assert out.count("  from before") == 2 - len({path.stem for path in found})
+        assert out.count("  kept") == 2 - len({path.stem for path in found})
         return {path.stem for path in found}
 
     assert again() == set()
@@ -124,7 +124,7 @@ def test_a_single_figure_is_kept_as_well_and_the_output_says_so(run):
     files = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*.*")}
     status, kept, err = run(line)
     assert (status, err) == (0, "")
-    assert kept == f"{new}  kept from before: made by the same software; --force makes it again\n"
+    assert kept == f"{new}  kept: made earlier by the same software; --force makes it again\n"
     assert files == {path: path.stat().st_mtime_ns for path in Path("out").rglob("*.*")}
     (figure,) = json.loads(run(f"{line} --json -")[1])["figures"]
     assert figure["from_before"] is True and figure["holds"] is True
@@ -154,7 +154,7 @@ def test_a_folder_with_everything_needs_no_right_to_write(run, monkeypatch):
     run(line)
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: 1 / 0)  # how a folder is tried
     status, out, err = run(line)
-    assert (status, err) == (0, "") and out.count("  from before") == 2
+    assert (status, err) == (0, "") and out.count("  kept") == 2
 
 
 def damaged(content, path, value):

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tacit.derivation.judging import judge
 from tacit.derivation.metric import Metric
-from tacit.derivation.verdict import judge
 
 NOTHING, LITTLE, MUCH = 1e-15, 1e-7, 1e-2  # 0, undecided, clear
 D = 3

@@ -59,7 +59,7 @@ PIECES = (
     Fault(
         "orbit",
         "A derivation asks whether the metric is a function of w where the orbit is smaller than w.",
-        "tacit.derivation.verdict:judge",
+        "tacit.derivation.judging:judge",
         swapped("n > d and metric.spread >= CLEAR", "n < d and metric.spread >= CLEAR"),
         tests=("derivation/test_judging.py",),
         unconcerned={

@@ -224,10 +224,10 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("given", "words"),
         [
-            ("nowhere.py:Twins", "there is no file nowhere.py"),
+            ("nowhere.py:Twins", "no file nowhere.py"),
             ("{file}:Nobody", "has no 'Nobody'; it has"),
             ("{file}:Cosh", "must be a tacit.Model, or make one when called; it is Cosh"),
-            ("{file}:Twins --scale 2", "--scale does not go with --model"),
+            ("{file}:Twins --scale 2", "--scale is not an option of --model"),
             ("broken.py:model", "broken.py, line 1: ZeroDivisionError: division by zero"),
         ],
     )

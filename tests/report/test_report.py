@@ -306,7 +306,7 @@ def test_the_command_takes_what_there_is_and_makes_what_is_missing(folder, capsy
         "tacit: figures that made lacks are made for the report only: made/woodworth2020/fig3a"
     )
     assert err.count("\n") == 1 and out.splitlines()[-1] == "report.html"
-    assert f"fail, {len(figures()) - 2} from before" in out
+    assert f"fail, {len(figures()) - 2} kept" in out
     whole = (folder / "report.html").read_text(encoding="utf-8")
     for entry in figures():
         text = Read(article(whole, entry)).text

@@ -125,16 +125,16 @@ def test_what_no_table_holds_is_asked_in_python():
 def test_figures_on_record_are_shown_where_they_cannot_be_made(whole):
     for entry in (each for each in figures() if each.key in ON_RECORD):
         text = Read(article(whole, entry)).text
-        assert "On record, not made anew: there is no <network>. Below" in text
+        assert "Recorded version: there is no <network>. This" in text
         assert "s (NVIDIA H200)" in text and "JAX 0.11.2" in text and "✓ holds" in text
         assert f"tacit reproduce {entry.key} --preset paper --seed 0" in text
-    assert "<td>14 of 17, 3 on record</td>" in whole.partition("<h2>")[0]
+    assert "<td>14 of 17, 3 recorded</td>" in whole.partition("<h2>")[0]
 
 
 def test_a_record_has_the_time_and_the_sizes_of_all_its_calls():
     (entry,) = figures("woodworth2020/fig6c")
     found = recorded.or_recorded(Shown(entry, {}, None))
-    assert found.is_made and found.instead_of == "it is not in the folder"
+    assert found.is_made and found.instead_of == "it is not in the folder of figures"
     assert found.content["seconds"] == pytest.approx(221.7 + 79.8)
     assert found.content["parameters"]["epochs"] == 150
     assert found.content["parameters"]["last_epochs"] == [200, 2]
@@ -150,7 +150,7 @@ def test_without_a_record_the_reason_is_a_sentence(monkeypatch, tmp_path):
     }
     for reason, sentence in reasons.items():
         absent = [Shown(each, {"left_out": reason}, None) for each in figures("woodworth2020/fig8")]
-        assert f"Not made: {sentence} Once" in Read(page(absent, "today")).text
+        assert f"Not made: {sentence} To make" in Read(page(absent, "today")).text
 
 
 def test_pictures_say_what_they_are_and_name_a_caption_only_where_there_is_one(whole):
@@ -178,14 +178,14 @@ def test_figures_that_were_made_otherwise_are_marked():
     """By other software, at another preset or seed than most; those on record are told as such."""
     usual, now = figures()[:5], made_with()
     ways = {
-        0: ({"seed": 3}, "paper preset, seed 3, where most have paper preset, seed 7."),
-        1: ({"preset": "quick"}, "quick preset, seed 7, where most have paper preset, seed 7."),
+        0: ({"seed": 3}, "paper preset, seed 3, whereas most figures have paper preset, seed 7."),
+        1: ({"preset": "quick"}, "quick preset, seed 7, whereas most figures have paper preset, seed 7."),
         2: (
             {"made_with": now | {"tacit": "0.0.1", "source": "a" * 16}},
-            "made by Tacit 0.0.1 with other source.",
+            "made by Tacit 0.0.1 with different source code.",
         ),
         3: ({"made_with": now | {"numpy": "1.0"}}, f"made by Tacit {now['tacit']} with NumPy 1.0."),
-        4: ({"made_with": {}}, "made by Tacit of an unknown version with other source."),
+        4: ({"made_with": {}}, "made by Tacit of an unknown version with different source code."),
     }
     made = []
     for place, entry in enumerate(figures()):
@@ -195,8 +195,8 @@ def test_figures_that_were_made_otherwise_are_marked():
     whole = page(made, "2031-02-03")
     for place, entry in enumerate(figures()):
         text = Read(article(whole, entry)).text
-        assert ("Made otherwise:" in text) == (place in ways)
-        assert place not in ways or f"Made otherwise: {ways[place][1]}" in text
+        assert ("Made differently:" in text) == (place in ways)
+        assert place not in ways or f"Made differently: {ways[place][1]}" in text
     links = ", ".join(entry.key for entry in usual)
     count = len(made) - len(ways)
     said = f"{count} of {len(made)} figures were made by this software: paper preset, seed 7."
@@ -205,4 +205,4 @@ def test_figures_that_were_made_otherwise_are_marked():
     all_others = [replace(each, content={**each.content, "made_with": {}}) for each in made]
     text = Read(page(all_others, "2031-02-03")).text
     assert f"0 of {len(made)} figures were made by this software" in text
-    assert "The others say how they were made." in text and "Otherwise:" not in text
+    assert "The other figures state their settings." in text and "Otherwise:" not in text

@@ -212,7 +212,7 @@ def test_on_the_command_line(tmp_path, capsys, monkeypatch):
         == 0
     )
     out = capsys.readouterr().out
-    for word in ("12 values of μ", "0 leaves at 0.04037", "leaves the path at μ = 0.1891", "path.svg"):
+    for word in ("12 values of μ", "0 leaves at μ = 0.04037", "leaves the path at μ = 0.1891", "path.svg"):
         assert word in out
     found = json.loads((tmp_path / "path.json").read_text())
     assert (

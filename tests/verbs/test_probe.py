@@ -140,7 +140,7 @@ def test_time_scales_are_those_of_the_loss():
 def test_a_probe_says_what_it_found(probe):
     text = probe.summary()
     assert "VERDICT" in text and probe.regime in text and "to change" in text
-    assert "outputs at the start are 0 of" in text
+    assert "‖f(θ₀)‖ = 0·" in text
     content = json.loads(json.dumps(probe.to_dict(), allow_nan=False))
     assert content["regime"] == probe.regime == probe.measured.regime
     assert content["kernel_distance"] == probe.kernel_distance

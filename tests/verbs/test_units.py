@@ -166,7 +166,7 @@ def test_on_the_command_line_the_line_of_doubt_says_what_to_do(command):
         ("1:2", "FROM:TO:COUNT with positive ends"),
         ("1:2:3:4", "FROM:TO:COUNT with positive ends"),
         ("1:2:1e3", "FROM:TO:COUNT with positive ends"),
-        ("1,x", "numbers with commas"),
+        ("1,x", "numbers separated by commas"),
     ],
 )
 def test_ranges_without_end_or_sense_are_refused_at_once(command, mu, word):

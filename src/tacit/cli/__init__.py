@@ -27,7 +27,7 @@ from tacit.cli import (
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
 from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
-from tacit.cli.streams import for_nobody_too, write_anything
+from tacit.cli.streams import tolerating_closed_streams, write_anything
 from tacit.cli.terminal import begun
 from tacit.data.printable import printable
 from tacit.errors import NotConvergedError, TacitError
@@ -40,10 +40,10 @@ _COMMANDS = (limit, flow, path, fit, predict, check, derive, probe, reproduce, r
 
 
 def _use_few_threads() -> None:
-    """Half of the cores, four at the most, unless the user has said how many.
+    """Use half of the cores and at most four threads, unless the user has set the number.
 
-    Most matrices here are small: threads then wait for each other, and on a busy machine for everybody else,
-    ten times as long as the work takes. Only where NumPy is not loaded yet, which reads this when it is.
+    Most matrices here are small, so that more threads mostly wait for each other: on a busy machine this took
+    ten times as long. NumPy reads the setting when it is loaded, so it has no effect afterwards.
     """
     if "numpy" not in sys.modules:
         for name in _THREADS:
@@ -54,7 +54,7 @@ _use_few_threads()
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one line, with the next thing to type."""
+    """A parser that reports an error in one line, with the command that shows the help."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"tacit: {_in_one_line(message)} (try '{self.prog} --help')\n")
@@ -65,15 +65,15 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the return value is the exit status."""
+    """Run a command and return its exit status."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    with for_nobody_too():
+    with tolerating_closed_streams():
         write_anything()
         return _status(arguments)
 
 
 def _status(arguments: Sequence[str]) -> int:
-    """Run a command, and say in a line what goes wrong."""
+    """Run a command; report an error in one line on standard error."""
     try:
         with ending_at_once():
             started = begun()
@@ -96,7 +96,7 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """The command itself; with --json - nothing but JSON gets to standard output, whatever guests print."""
+    """Run the command; with --json -, standard output receives JSON only, even if the user's code prints."""
     only_json = getattr(options, "json", None) == "-"
     with announcing(), blaming_guests(), reserving_output() if only_json else nullcontext():
         return int(options.run(options))
@@ -107,7 +107,7 @@ def _explanation(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError):
         return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
-    return f"unexpected {type(error).__name__}: {error} (--debug shows where it arose)"
+    return f"unexpected {type(error).__name__}: {error} (--debug shows the traceback)"
 
 
 def _in_one_line(text: str) -> str:
@@ -119,7 +119,7 @@ def _flush() -> None:
 
 
 def _give_up_output() -> None:
-    """Send what standard output will not take nowhere, so that it fails no second time at exit."""
+    """Discard output that standard output does not accept, so that it does not fail again at exit."""
     try:
         _flush()
     except OSError:
@@ -134,7 +134,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _with_negative_numbers(arguments: Sequence[str]) -> list[str]:
-    """`--log-scale -1e3` as `--log-scale=-1e3`: argparse takes what begins with a minus for a flag."""
+    """Write `--log-scale -1e3` as `--log-scale=-1e3`, since argparse takes a leading minus for an option."""
     joined: list[str] = []
     for argument in arguments:
         if re.match(r"-(\.?\d|inf|nan)", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):

@@ -1,8 +1,8 @@
-"""tacit check: which theorems apply to your model and data, and whether they hold.
+"""tacit check: check which theorems apply to your model and data, and whether they hold.
 
-Every theorem about training that applies to the model on these data: its assumptions,
-its bound, what is measured, and how loose the bound is. Statements about classification
-ask for two classes: -1 and +1, or any other two (the first in order is -1).
+Evaluate every theorem about training that applies to the model on these data: its assumptions,
+its bounds, the measured values, and how loose the bounds are. Theorems about classification
+need two classes: -1 and +1, or any other two (the first in sorted order is -1).
 
 examples:
   tacit check genes.csv --target response --depth 2 --scale 1e-3
@@ -13,22 +13,22 @@ examples:
   tacit check --list
 
 parameters for --with:
-  epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
-  method         woodworth2020/theorem1, theorem3: auto, or parameters to follow
-                 the flow on the raw weights (slower, and it assumes nothing)
-  until          moroshko2020/lemma3, lemma11, lemma13: the last accuracy looked at
+  epsilon        woodworth2020/theorem2: relative excess of a norm over its minimum
+  method         woodworth2020/theorem1, theorem3: auto, or parameters to integrate
+                 the raw weights (slower, but independent of the potential)
+  until          moroshko2020/lemma3, lemma11, lemma13: largest accuracy
   mu             moroshko2020/condition5, theorem6: scale over accuracy
   power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
                  for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
-  down_to        moroshko2020/condition5: the least μ looked at; min2021/theorem1:
-                 the share of the loss at which the flow stops
+  down_to        moroshko2020/condition5: smallest μ; min2021/theorem1: share of the
+                 loss at which the flow stops
   alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
                  the bound holds with probability 1 - delta; moroshko2020/depth:
-                 delta is the excess ℓ1 norm that is asked for
-  widths, seed   min2021/rate: of the Gaussian networks that are drawn
-  noise, draws   woodworth2020/sample-size: of the targets, and how many tables of
-                 this size are drawn (from seed); sample-size-rich: draws
-  nonzero        woodworth2020/sample-size-rich: entries of the truth
+                 delta is the excess ℓ1 norm
+  widths, seed   min2021/rate: widths and seed of the Gaussian networks
+  noise, draws   woodworth2020/sample-size: noise of the targets, and number of
+                 random tables of this size (from seed); sample-size-rich: draws
+  nonzero        woodworth2020/sample-size-rich: number of relevant features
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tacit.cli.options import (
     add_data,
     add_outputs,
     add_units,
-    claim_outputs,
+    check_output_files,
     read_data,
     source,
 )
@@ -71,39 +71,39 @@ _PARAMETERS = """parameters for --with:
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "check", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(
         command,
-        "ask about centred features and targets, which is regression with a free intercept; theorems about "
-        "classification have none",
-        "ask about features divided by their standard deviation",
+        "centre features and target, which amounts to regression with an unpenalized intercept; not for "
+        "theorems about classification",
+        "divide features by their standard deviation",
     )
-    command.add_argument("--only", metavar="KEY", help="a paper, or one theorem of it (default: all)")
+    command.add_argument("--only", metavar="KEY", help="check only this paper or theorem (default: all)")
     command.add_argument(
         "--with",
         dest="parameters",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a parameter of theorems, such as epsilon=0.01 or scales=1e3,1e4,1e5; those that have no such "
-        "parameter do without (repeat it for several; --list shows which theorem takes what)",
+        help="set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
+        "(may be repeated; --list shows the parameters of each theorem)",
     )
     command.add_argument(
         "--all",
         action="store_true",
-        help="also show theorems that do not apply, why, and how their bounds fare all the same",
+        help="also show theorems that do not apply, with the reason and the measured values",
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
-    plot = "draw what is measured against every bound, the nearest to broken first (.png, .pdf, .svg)"
+    plot = "draw the measured values relative to the bounds, the tightest first (.png, .pdf, .svg)"
     add_outputs(command, "the verdicts", plot)
     return command
 
 
 class _List(argparse.Action):
-    """--list asks for no data, like --help."""
+    """--list, which needs no data, like --help."""
 
     def __init__(self, option_strings: list[str], dest: str, **texts: Any):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **texts)
@@ -116,7 +116,7 @@ class _List(argparse.Action):
 
 
 def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, Any]:
-    """Data whose plain problem is that of X and y beside an intercept, or with standardized features."""
+    """Data transformed such that the problem without intercept equals the one with the given options."""
     from tacit.data.arrays import as_floats, as_labels
     from tacit.data.prepared import Design
 
@@ -138,7 +138,7 @@ def _run(options: argparse.Namespace) -> int:
     X, y = _in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)
     check_intercept(model, options.intercept)
-    claim_outputs(options)
+    check_output_files(options)
     verdicts = check(model, X, y, only=options.only, anyway=options.all, **parameters)
     _refuse_what_none_could_take(verdicts)
     if options.json != "-":
@@ -154,13 +154,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(verdicts: Any) -> int:
-    """Failed where a theorem is violated or not decided, as where a flow or limit that it needs got lost."""
+    """FAILED if a theorem is violated or undecided, for example because a flow did not converge."""
     lost = any(isinstance(error, NotConvergedError) for error in verdicts.refused.values())
     return FAILED if lost or not verdicts.holds else DONE
 
 
 def _refuse_what_none_could_take(verdicts: Any) -> None:
-    """Raise what kept every theorem about this model from being asked, if it is the data."""
+    """Raise the error if the data prevented the evaluation of every theorem about this model."""
     errors = list(verdicts.refused.values())
     asked = any(not each.about_others for each in verdicts.others)
     if errors and not verdicts and not asked:
@@ -168,7 +168,7 @@ def _refuse_what_none_could_take(verdicts: Any) -> None:
 
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
-    """Names and values of --with."""
+    """The names and values given by --with."""
     from tacit.papers.checking import validate_parameters
 
     defaults = {name: value for each in chosen for name, value in each.defaults.items()}
@@ -185,7 +185,7 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
 
 
 def _number(text: str) -> float:
-    """Whole where it is written so, as numbers of draws and seeds are."""
+    """An int if the text has no decimal point or exponent, as for seeds and counts; else a float."""
     return int(text) if text.strip().isdecimal() else float(text)
 
 
@@ -194,25 +194,25 @@ def _numbers(name: str, text: str) -> float | tuple[float, ...]:
         numbers = tuple(_number(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            f"--with {name} takes a number, or several with commas between them, got {text!r}"
+            f"--with {name} takes a number, or several separated by commas, got {text!r}"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _report(verdicts: Any, everything: bool) -> str:
-    """The verdicts, the hint where some are not shown, and what was not asked."""
+    """The verdicts, a hint if some are hidden, and the theorems that were skipped."""
     hidden = not everything and bool(verdicts.others or verdicts.refused)
     hint = f"; --all shows {'the others' if verdicts else 'more of them'}" if hidden else ""
     text = wrapped(verdicts.summary(everything) + hint)
     if not verdicts.not_asked:
         return text
     keys = ", ".join(verdicts.not_asked)
-    long = f"not asked, for they take minutes on data of this size: {keys}; --only KEY asks one"
+    long = f"skipped, since they take minutes on data of this size: {keys}; --only KEY checks one"
     return f"{text}\n{wrapped(long)}"
 
 
 def _listing(theorems: list[Any]) -> str:
-    """Every theorem under its paper, with its place there, its statement and its parameters."""
+    """All theorems by paper, with their number, statement and parameters."""
     from tacit.papers.catalogue import titles
     from tacit.papers.checking import DERIVED
     from tacit.results.verdicts import cited
@@ -231,8 +231,8 @@ def _listing(theorems: list[Any]) -> str:
 
 
 def _shown(default: Any) -> str:
-    """A default as one would type it."""
+    """A default value as it would be typed."""
     if default is None:
-        return "… (found from the data if left out)"
+        return "… (default: determined from the data)"
     values = default if isinstance(default, tuple) else (default,)
     return ",".join(value if isinstance(value, str) else f"{value:g}" for value in values)

@@ -1,8 +1,8 @@
-"""tacit demo: the main job on built-in data: from the kernel to the rich regime.
+"""tacit demo: demonstrate limits from the kernel to the rich regime on built-in data.
 
-Sparse regression with 100 samples and 500 features: where gradient flow ends, for
-scales from the kernel to the rich regime, with certificates, a table and a figure. One of the
-limits is compared with a flow of the raw weights, which is independent of the potential.
+Compute the limits of gradient flow for sparse regression with 100 samples and 500 features,
+for scales from the kernel to the rich regime, with certificates, a table and a figure. One
+limit is compared with a flow of the raw weights, which is independent of the potential.
 
 examples:
   tacit demo
@@ -18,10 +18,12 @@ from tacit.cli.options import DONE, FAILED, add_command, add_seed
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "demo", _run, __doc__)
-    command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
-    add_seed(command, "of the random data")
+    command.add_argument(
+        "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
+    )
+    add_seed(command, "seed of the random data")
     return command
 
 

@@ -1,8 +1,8 @@
-"""tacit derive: whether gradient flow of your parametrization minimizes something, and what it conserves.
+"""tacit derive: find the potential and the conserved quantities of your parametrization.
 
-Is gradient flow of w = F(θ) from a start a mirror flow, a warped one, or neither?
-With the numbers that decide, and how many quantities it conserves. F is written with jax.numpy.
-FILE.py:FUNCTION runs the file as Python code: name only files that you trust.
+Decide whether gradient flow of w = F(θ) is a mirror flow, a warped mirror flow (after a change
+of clock), or neither, and count its conserved quantities. F is written with jax.numpy.
+FILE.py:FUNCTION runs the file as Python code, so use only files that you trust.
 
 examples:
   tacit derive maps.py:neuron --at random:4
@@ -23,39 +23,42 @@ from tacit.cli.terminal import remark, wrapped
 from tacit.data.printable import shortened
 from tacit.errors import InputError
 
-_MOST = 1_000_000  # random parameters: Jacobians of more do not fit in memory for any number of features
-_DIGITS = 20  # of a number of parameters; Python converts no more than 4,300
+_MOST = 1_000_000  # random parameters; the Jacobian of more does not fit in memory
+_DIGITS = 20  # of a number of parameters; Python refuses to convert more than 4,300
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "derive", _run, __doc__)
     command.add_argument(
-        "function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module, which is run"
+        "function", metavar="FILE.py:FUNCTION", help="the function θ ↦ w in a file or module, which is run"
     )
     command.add_argument(
         "--at",
         required=True,
         metavar="FILE|random:P",
-        help="the start: numbers in a text file or .npy, or P standard normal ones",
+        help="the initial weights: numbers in a text or .npy file, or P standard normal numbers",
     )
     command.add_argument(
-        "--samples", type=int, default=8, help="points on orbits to look at (default: %(default)s)"
+        "--samples",
+        type=int,
+        default=8,
+        help="number of points on orbits at which the metric is evaluated (default: %(default)s)",
     )
     command.add_argument(
         "--radius",
         type=float,
         default=0.3,
-        help="length of orbits, over the distance at which the map's Jacobian becomes another one (default: "
+        help="length of orbits, relative to the length scale on which the Jacobian changes (default: "
         "%(default)s)",
     )
-    add_seed(command, "of random starts and orbits")
+    add_seed(command, "seed of random initial weights and orbits")
     command.add_argument(
         "--candidates",
         metavar="FILE.py:NAME",
-        help="a function θ ↦ number, or a list of them, that may be conserved: each is tested",
+        help="a function θ ↦ number, or a list of functions: test whether they are conserved",
     )
-    plot = "draw level sets of the potential with flows across them, or flows that end apart"
+    plot = "draw level sets of the potential with some flows, or flows with different ends"
     add_outputs(command, "the verdict", f"{plot} (.png, .pdf or .svg)")
     return command
 
@@ -63,9 +66,9 @@ def add(commands: Any) -> Any:
 def _run(options: argparse.Namespace) -> int:
     from tacit.derivation.cost import cost
     from tacit.derivation.derive import derive
-    from tacit.show.output_files import claim_all, write_json
+    from tacit.show.output_files import check_outputs, write_json
 
-    claim_all(json_and_plot(options))  # before anything is computed
+    check_outputs(json_and_plot(options))  # before anything is computed
     start = _start(options.at, options.seed)
     function = guest_or_import(options.function)
     if sys.stderr.isatty():
@@ -94,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _start(text: str, seed: int) -> Any:
-    """Numbers of a file, or random ones."""
+    """The initial weights, from a file or random."""
     import numpy as np
 
     if text.startswith("random:"):
@@ -103,12 +106,12 @@ def _start(text: str, seed: int) -> Any:
             raise InputError(f"--at random:P needs a number P of parameters, got {shortened(text, 40)!r}")
         if len(count.lstrip("0")) > _DIGITS or int(count) > _MOST:
             raise InputError(
-                f"--at {shortened(text, 40)} asks for too many parameters; derive takes {_MOST:,} at most"
+                f"--at {shortened(text, 40)} asks for too many parameters; derive takes at most {_MOST:,}"
             )
         return np.random.default_rng(seed).standard_normal(int(count))
     path = Path(text)
     if not path.is_file():
-        raise InputError(f"there is no file {text}; --at takes a file of numbers, or random:P")
+        raise InputError(f"no file {text}; --at takes a file of numbers, or random:P")
     try:
         return (
             np.load(path)
@@ -116,4 +119,4 @@ def _start(text: str, seed: int) -> Any:
             else np.array(path.read_text().replace(",", " ").split(), float)
         )
     except (ValueError, OSError) as error:
-        raise InputError(f"{text} is no file of numbers: {error}") from error
+        raise InputError(f"{text} is not a file of numbers: {error}") from error

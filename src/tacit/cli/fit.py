@@ -1,8 +1,8 @@
-"""tacit fit: fit a linear model to a table; the scale of the start and the stop are cross-validated.
+"""tacit fit: fit a linear model; scale and stopping time are chosen by cross-validation.
 
-Fit a linear model by the gradient flow of a diagonal network. Large starts and early
-stops make it a relative of ridge regression, small starts make it sparse; which of them predicts
-best is found by cross-validation, unless --scale says it. Needs scikit-learn:
+Fit a linear model by the gradient flow of a diagonal network. Large initial weights and early
+stopping give models similar to ridge regression, small initial weights give sparse models.
+Cross-validation chooses between them unless --scale is given. Needs scikit-learn:
 pip install 'scikit-learn>=1.7'.
 
 examples:
@@ -26,7 +26,7 @@ from tacit.cli.options import (
     add_command,
     add_data,
     add_outputs,
-    claim_outputs,
+    check_output_files,
     deliver,
     read_data,
     source,
@@ -43,26 +43,30 @@ _SAVED = "fit --save"  # what `tacit predict` reads
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "fit", _run, __doc__)
     add_data(command)
-    command.add_argument("--classify", action="store_true", help="the target holds classes: words or numbers")
+    command.add_argument(
+        "--classify", action="store_true", help="the target contains classes (text or whole numbers)"
+    )
     _add_knobs(command)
     command.add_argument(
         "--no-intercept",
         action="store_true",
-        help="f(x) = w·x, without the free constant that is the default",
+        help="f(x) = w·x, without the unpenalized intercept that is the default",
     )
     command.add_argument(
-        "--standardize", action="store_true", help="start the weights of features divided by their deviation"
+        "--standardize", action="store_true", help="divide features by their standard deviation"
     )
-    command.add_argument("--save", metavar="FILE", help="write the model as JSON, for 'tacit predict'")
-    add_outputs(command, "model and scores", "draw coefficients over scales, with the one that was chosen")
+    command.add_argument("--save", metavar="FILE", help="write the model as JSON for 'tacit predict'")
+    add_outputs(
+        command, "model and scores", "draw the coefficients against the scale, and mark the selected one"
+    )
     return command
 
 
 def _add_knobs(command: Any) -> None:
-    """What decides which of all linear models it is."""
+    """Add the hyperparameters."""
     command.add_argument(
         "--cv",
         type=whole_number(2),
@@ -72,24 +76,25 @@ def _add_knobs(command: Any) -> None:
     command.add_argument(
         "--rule",
         choices=("cautious", "smoothed", "best", "one-standard-error"),
-        help="which candidate is taken: that of the best score, after averaging with neighbours or as it is; "
-        "cautious: averaged, and a scale below the kernel end only if it is surely better; or the simplest "
-        "within one standard error (default: cautious; of classes best)",
+        help="how a candidate is selected; best: the best score; smoothed: the best score after averaging "
+        "with neighbours; cautious: smoothed, but the kernel end unless another scale is better at 90%% "
+        "confidence; one-standard-error: the earliest stop within one standard error (default: cautious; "
+        "best with --classify)",
     )
     command.add_argument(
         "--scale",
         type=float,
-        help="of the weights at the start, in the data's own units; no cross-validation",
+        help="scale of the initial weights, relative to the data; no cross-validation",
     )
     command.add_argument(
         "--loss",
         choices=("margin", "square"),
-        help="with --classify: the largest margin and the flows towards it, or labels fitted as the numbers "
-        "-1 and 1 (default: cross-validation tries both; with --scale, margin)",
+        help="with --classify; margin: maximum margins and flows of the exponential loss; square: fit labels "
+        "as the numbers -1 and 1 (default: cross-validation tries both; margin with --scale)",
     )
-    command.add_argument("--depth", type=float, default=2.0, help="of the network (default: 2)")
+    command.add_argument("--depth", type=float, default=2.0, help="depth of the network (default: 2)")
     command.add_argument(
-        "--stop", type=float, help="with --scale: share of the training loss at which the flow is stopped"
+        "--stop", type=float, help="with --scale: stop when the training loss has decreased to this share"
     )
 
 
@@ -100,14 +105,14 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.show.output_files import Output, write_json
 
     if options.stop is not None and options.scale is None:
-        raise InputError("--stop goes with --scale; without them both are cross-validated")
+        raise InputError("--stop needs --scale; without --scale both are chosen by cross-validation")
     if options.loss is not None and not options.classify:
-        raise InputError("--loss goes with --classify; of numbers it is the square loss")
-    importlib.import_module("tacit.estimators")  # which says so at once where scikit-learn is not installed
+        raise InputError("--loss needs --classify; regression uses the square loss")
+    importlib.import_module("tacit.estimators")  # raises at once if scikit-learn is not installed
     table = read_data(options, many=options.classify)
     targets = _targets(table, options.classify)
     folds = _possible_folds(options, targets) if options.scale is None else 0
-    claim_outputs(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
+    check_output_files(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
     named = pd.DataFrame(table.X, columns=list(table.features))
     estimator, doubts = _fitted(_estimator(options, folds), named, targets)
     for doubt in doubts:
@@ -129,25 +134,25 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _possible_folds(options: argparse.Namespace, targets: Any) -> int:
-    """As many as are asked for; every fold must have samples, and of every class."""
+    """The number of folds; every fold must contain samples of every class."""
     import numpy as np
 
-    most, of_what = len(targets), "there are samples"
+    most, of_what = len(targets), "number of samples"
     if options.classify:
         classes, counts = np.unique(targets, return_counts=True)
         smallest = int(counts.argmin())
-        most, of_what = int(counts[smallest]), f"class {classes.tolist()[smallest]!r} has samples"
+        most, of_what = int(counts[smallest]), f"samples of class {classes.tolist()[smallest]!r}"
     least = options.cv or 2
     if least > most:
-        instead = f"give --cv {most} or less" if most > 1 else "give --scale, which needs none"
-        raise InputError(f"cross-validation in {least} folds asks for more than {of_what}, {most}; {instead}")
+        instead = f"give --cv {most} or less" if most > 1 else "give --scale, which needs no cross-validation"
+        raise InputError(f"cross-validation with {least} folds is impossible: {of_what}: {most}; {instead}")
     if options.cv is None and most < _FOLDS:
-        remark(f"{most} folds in place of {_FOLDS}, which is more than {of_what}")
+        remark(f"using {most} folds instead of {_FOLDS} ({of_what}: {most})")
     return options.cv or min(_FOLDS, most)
 
 
 def _fitted(estimator: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
-    """The estimator, fitted, and what it says where it did not converge."""
+    """Fit the estimator; also return its convergence warnings."""
     from tacit.estimators.fit import ConvergenceWarning
 
     with warnings.catch_warnings(record=True) as told:
@@ -179,7 +184,7 @@ def _estimator(options: argparse.Namespace, folds: int) -> Any:
 
 
 def _targets(table: Table, classify: bool) -> Any:
-    """Numbers, or classes by their names."""
+    """The target as numbers, or as names of classes."""
     import numpy as np
 
     if not classify:
@@ -187,9 +192,7 @@ def _targets(table: Table, classify: bool) -> Any:
     if table.classes:
         return np.array(table.classes)[table.y.astype(int)]
     if not np.array_equal(table.y, np.round(table.y)) or np.abs(table.y).max(initial=0) >= 2**53:
-        raise InputError(
-            "--classify takes classes, words or whole numbers; leave it out to fit other numbers"
-        )
+        raise InputError("--classify needs a target of text or whole numbers; leave it out for regression")
     return table.y.astype(np.int64)
 
 

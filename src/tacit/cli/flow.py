@@ -1,8 +1,8 @@
-"""tacit flow: run gradient flow on your data: how the predictor moves, to any accuracy.
+"""tacit flow: integrate gradient flow on your data, to any accuracy.
 
-Integrate gradient flow from the model's initialization. Accuracy is −log of the
-training loss: --until 1e4 goes on to a loss of exp(-10000). Data that cannot be fitted end at
-least squares. Ctrl-C stops it and keeps what is there.
+Integrate gradient flow from the initialization of the model. The accuracy is −log of the
+training loss: --until 1e4 continues to a loss of exp(-10000). If no predictor fits the data, the
+flow ends at a least-squares solution. Ctrl-C stops the flow and keeps what has been computed.
 
 examples:
   tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png
@@ -31,7 +31,7 @@ from tacit.cli.options import (
     add_data,
     add_outputs,
     add_units,
-    claim_outputs,
+    check_output_files,
     deliver,
     inputs_of,
     numbers,
@@ -43,15 +43,15 @@ from tacit.errors import InputError, Interrupted
 
 _ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
 _WIDTH, _SCALE = 50, 1e-3
-_ROUGH = 1e-3  # the relative residual at which a flow on a large matrix ends, if not told otherwise
+_ROUGH = 1e-3  # default relative residual at which a flow on a large matrix stops
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "flow", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
-    add_units(command, "f(x) = w·x + b, with b at its best at every moment (square loss)")
+    add_units(command, "f(x) = w·x + b with the optimal b at every time (square loss only)")
     _add_instants(command)
     _add_ways(command)
     _add_outputs(command)
@@ -59,16 +59,18 @@ def add(commands: Any) -> Any:
 
 
 def _add_instants(command: Any) -> None:
-    """The loss, how far to go, and what to record."""
+    """Add options for the loss, the end of the flow and the recorded times."""
     command.add_argument(
         "--loss",
         choices=("square", "exp", "logistic"),
         default="square",
-        help="training loss; exp and logistic take two classes, -1 and +1 or any other two "
+        help="training loss; exp and logistic need a target with two classes, -1 and +1 or any other two "
         "(default: %(default)s)",
     )
     command.add_argument(
-        "--until", type=float, help="accuracy to stop at (default: a relative residual of rtol/100, or 30)"
+        "--until",
+        type=float,
+        help="accuracy at which to stop (default: a relative residual of rtol/100; 30 for exp and logistic)",
     )
     command.add_argument(
         "--at", type=numbers, metavar="A,B,…", help="record at exactly these accuracies, or FROM:TO:COUNT"
@@ -82,32 +84,34 @@ def _add_instants(command: Any) -> None:
 
 
 def _add_ways(command: Any) -> None:
-    """How to integrate."""
+    """Add options for the method of integration."""
     command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
-    command.add_argument("--linearized", action="store_true", help="follow the tangent model (kernel regime)")
+    command.add_argument(
+        "--linearized", action="store_true", help="follow the linearized model (kernel regime)"
+    )
     command.add_argument(
         "--method",
         choices=("auto", "parameters", "descent", "normalized"),
         default="auto",
-        help="parameters: the raw weights, slower and independent of the potential; descent, normalized: "
+        help="parameters: raw weights, slower but independent of the potential; descent, normalized: "
         "gradient descent (default: %(default)s)",
     )
-    command.add_argument("--step", type=float, help="step size of descent (default: 0.001)")
+    command.add_argument("--step", type=float, help="step size of gradient descent (default: 0.001)")
 
 
 def _add_outputs(command: Any) -> None:
-    """Where to write what."""
+    """Add options for the output files."""
     add_outputs(command, "the trajectory", "draw the trajectory (png, pdf, svg)")
     command.add_argument(
         "--save",
         metavar="FILE",
-        help="write the trajectory as netCDF (.nc); of completion also the matrix, its empty cells filled in "
+        help="write the trajectory as netCDF (.nc); with --model completion also the filled matrix "
         "(.csv, .tsv, .txt)",
     )
     command.add_argument(
         "--clock",
         choices=("time", "accuracy"),
-        help="of the plot (default: time, or accuracy for exp, logistic)",
+        help="horizontal axis of the plot (default: time; accuracy for exp and logistic)",
     )
 
 
@@ -120,7 +124,7 @@ def _run(options: argparse.Namespace) -> int:
     model = model_of(options, inputs_of(options, table.X))
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
-    claim_outputs(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
+    check_output_files(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
     units = {"intercept": options.intercept, "standardize": options.standardize}
     result, status = _followed(options, model, table.X, table.y, loss=options.loss, **units)
     content = {**source(options, table), "features": table.features}
@@ -129,10 +133,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _followed(options: argparse.Namespace, model: Any, X: Any, y: Any, **more: Any) -> tuple[Any, int]:
-    """The trajectory, or what there is of an interrupted one, and the status to exit with."""
+    """The trajectory, which is partial after an interrupt, and the exit status."""
     from tacit.verbs.flow import flow
 
-    take_time()  # an interrupted flow keeps what it has
+    take_time()  # the results of an interrupted flow are saved
     asked = {name: getattr(options, name) for name in _ASKED}
     try:
         result = flow(model, X, y, **{**asked, **more})
@@ -143,13 +147,13 @@ def _followed(options: argparse.Namespace, model: Any, X: Any, y: Any, **more: A
 
 
 def _spare_earlier(options: argparse.Namespace) -> None:
-    """Half a flow does not take the place of an earlier one: it gets a name of its own."""
+    """Rename the outputs of an interrupted flow, so that they do not replace existing files."""
     for name in ("json", "save", "plot"):
         path = getattr(options, name)
         if path not in (None, "-") and os.path.exists(path):
             stem, kind = os.path.splitext(path)
             setattr(options, name, f"{stem}-interrupted{kind}")
-            remark(f"{path} is kept; what there is goes to {stem}-interrupted{kind}")
+            remark(f"{path} is kept; the interrupted flow is written to {stem}-interrupted{kind}")
 
 
 def _report(
@@ -161,10 +165,10 @@ def _report(
     names: Any = None,
     matrix: Any = None,
 ) -> None:
-    """Print, write and draw what was asked for.
+    """Print the summary and write the requested files.
 
-    content: what JSON holds besides the trajectory. features: for the summary. names: those of entries of the
-    predictor, for the picture. matrix: what --save writes as text, in place of the trajectory.
+    content: entries of the JSON file besides the trajectory. features: names for the summary. names: names of
+    the entries of the predictor, for the figure. matrix: text that --save writes instead of the trajectory.
     """
     from tacit.show.output_files import Output, netcdf_file, write_file
 
@@ -183,7 +187,7 @@ def _report(
 
 
 def _complete(options: argparse.Namespace) -> int:
-    """Read a matrix with gaps, run the flow of a factorization, write what was asked for."""
+    """Read a matrix with missing entries, run the flow of a factorization, and write the outputs."""
     import pandas as pd
 
     from tacit.data.entries import observed
@@ -196,31 +200,35 @@ def _complete(options: argparse.Namespace) -> int:
     table = read_matrix(options.data)
     options.reading = time.perf_counter() - begun
     if table.assumed:
-        remark(f"assumed of {options.data}: {'; '.join(table.assumed)}")
+        remark(f"assumed about {options.data}: {'; '.join(table.assumed)}")
     X, y = observed(pd.DataFrame(table.values, table.rows, table.columns))  # names, for messages
     model = _factorization(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
-    claim_outputs(options, saved)
+    check_output_files(options, saved)
     result, status = _followed(options, model, X, y, until=_until(options, X, y))
     _report_matrix(options, table, result)
     return status
 
 
 def _check_completion(options: argparse.Namespace) -> None:
-    """Refuse what belongs to predictions of a target."""
+    """Raise if an option is given that applies to models with a target only."""
     if options.target is not None:
-        raise InputError("--target does not go with --model completion: every column is part of the matrix")
+        raise InputError(
+            "--target is not an option of --model completion: all columns are entries of the matrix"
+        )
     if options.loss != "square":
-        raise InputError(f"--loss {options.loss} does not go with --model completion, which fits numbers")
+        raise InputError(
+            f"--loss {options.loss} is not an option of --model completion, which needs the square loss"
+        )
     for name in ("intercept", "standardize"):
         if getattr(options, name):
-            raise InputError(f"--{name} does not go with --model completion: its columns are no features")
+            raise InputError(f"--{name} is not an option of --model completion: its columns are not features")
     if options.save is not None:
         _kind(options.save)
 
 
 def _kind(path: str) -> str:
-    """What --save writes: the matrix as text, or the trajectory."""
+    """The kind of file for --save: the matrix as text, or the trajectory."""
     from tacit.data.matrices import MATRIX_FILES
 
     if path.lower().endswith(".nc"):
@@ -242,7 +250,7 @@ def _factorization(options: argparse.Namespace, X: Any) -> Any:
 
 
 def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
-    """Where the flow ends, if not told: on a large matrix at a residual that is enough to fill it in."""
+    """The accuracy at which the flow stops; by default, large matrices use a residual that suffices."""
     import numpy as np
 
     from tacit.flows.forms.reduced import is_small
@@ -250,7 +258,7 @@ def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
     told = any(each is not None for each in (options.until, options.at, options.times))
     if told or is_small(sum(X.shape), len(y)):
         return options.until
-    remark(f"a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)")
+    remark(f"large matrix; the flow stops at a relative residual of {_ROUGH:g} (--until changes this)")
     return -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
 
 
@@ -268,5 +276,5 @@ def _report_matrix(options: argparse.Namespace, table: Any, result: Any) -> None
 
 
 def _cells(table: Any, result: Any) -> Any:
-    """The names of all entries, where the picture has them all."""
+    """The names of all entries, if the trajectory stores all of them."""
     return [f"{i}, {j}" for i in table.rows for j in table.columns] if result.is_kept else None

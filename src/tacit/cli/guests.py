@@ -1,4 +1,4 @@
-"""Objects that users name as file.py:Name."""
+"""Objects in the user's own files, named as file.py:Name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 from tacit.errors import InputError, TacitError
 
-_files: dict[str, str] = {}  # of guests, and how their users call them
+_files: dict[str, str] = {}  # of guests, and the names that the user gave
 
 
 @contextmanager
 def blaming_guests() -> Iterator[None]:
-    """What goes wrong in a file of the user's is bad input, with the line where it does."""
+    """Report an exception raised in the user's file as invalid input, with the file and line."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -30,7 +30,7 @@ def blaming_guests() -> Iterator[None]:
 
 
 def _guilty_line(error: BaseException | None) -> str | None:
-    """The last line of a guest that the error came through, or the one that it was raised from."""
+    """The last line of the user's file in the traceback of the error or of its cause."""
     if error is None:
         return None
     if isinstance(error, SyntaxError) and error.filename in _files:
@@ -43,29 +43,29 @@ def _guilty_line(error: BaseException | None) -> str | None:
 
 
 def _what(error: BaseException) -> str:
-    """The error in a line, however much a library has to say."""
+    """The error in one line."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, SystemExit):
-        return f"it ends the program (sys.exit({error.code!r}))"
+        return f"the file calls sys.exit({error.code!r})"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     first = text.strip().partition("\n")[0]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def is_guest(text: str) -> bool:
-    """Does this name an object in a file of the user's?"""
+    """Whether the text names an object in a file."""
     return ".py:" in text
 
 
 def guest(text: str) -> Any:
-    """The object that file.py:Name names."""
+    """The object named by file.py:Name."""
     path, _, name = text.rpartition(":")
     return _named(_loaded(Path(path)), name, path)
 
 
 def guest_or_import(text: str) -> Any:
-    """What file.py:Name or package.module:Name names."""
+    """The object named by file.py:Name or package.module:Name."""
     if is_guest(text):
         return guest(text)
     module, _, name = text.rpartition(":")
@@ -81,7 +81,7 @@ def guest_or_import(text: str) -> Any:
     except (ImportError, ValueError) as error:
         if _guilty_line(error) is not None:
             raise
-        raise InputError(f"{text} cannot be loaded: {error}; a file is named as FILE.py:FUNCTION") from error
+        raise InputError(f"{text} cannot be loaded: {error}; name a file as FILE.py:FUNCTION") from error
 
 
 def _named(module: ModuleType, name: str, where: str) -> Any:
@@ -92,9 +92,10 @@ def _named(module: ModuleType, name: str, where: str) -> Any:
 
 
 def guest_model(text: str, features: int) -> Any:
-    """The model that file.py:Name names: an object, or a class or function that makes one.
+    """The model named by file.py:Name: an object, or a class or function that returns one.
 
-    What makes one is called without arguments, or with the number of features if it asks for something.
+    A class or function is called without arguments, or with the number of features if it has a required
+    argument.
     """
     from tacit.models import Model
 
@@ -103,15 +104,17 @@ def guest_model(text: str, features: int) -> Any:
         found = _made(text, found, *[features][: _asked(found)])
     if not isinstance(found, Model):
         raise InputError(
-            f"{text} must be a tacit.Model, or make one when called; it is {type(found).__name__}"
+            f"{text} must be a tacit.Model, or a class or function that returns one; it is "
+            f"{type(found).__name__}"
         )
     return found
 
 
 def guest_network(text: str, features: int, outputs: int) -> Any:
-    """The network that file.py:Name names: a Network, a torch module, a pair (apply, params), or its maker.
+    """The network named by file.py:Name: a Network, a torch module, a pair (apply, params), or a function.
 
-    What makes one is called with as many of features and outputs as it asks for.
+    A function that returns one of these is called with the number of features and, if it has two required
+    arguments, the number of outputs.
     """
     from tacit.networks import Network
 
@@ -119,8 +122,8 @@ def guest_network(text: str, features: int, outputs: int) -> Any:
     if callable(found) and not isinstance(found, Network) and not _is_module(found):
         if (count := _asked(found)) > 2:
             raise InputError(
-                "what makes a network is given the numbers of features and of outputs, and "
-                f"{count} are asked for"
+                "the function is called with the numbers of features and outputs, but it requires "
+                f"{count} arguments"
             )
         found = _made(text, found, *(features, outputs)[:count])
     if isinstance(found, Network):
@@ -130,13 +133,13 @@ def guest_network(text: str, features: int, outputs: int) -> Any:
     if isinstance(found, tuple) and len(found) == 2 and callable(found[0]):
         return Network(*found)
     raise InputError(
-        f"{text} must give a torch module, a pair (apply, params) or a tacit.Network; it gives "
+        f"{text} must return a torch module, a pair (apply, params) or a tacit.Network; it returned "
         f"{type(found).__name__}"
     )
 
 
 def _made(text: str, make: Any, *arguments: int) -> Any:
-    """What a guest makes; it may fail before its first line, by asking for other arguments."""
+    """Call the user's function; it may fail before its first line if its arguments do not match."""
     try:
         return make(*arguments)
     except Exception as error:
@@ -150,22 +153,22 @@ def _is_module(found: Any) -> bool:
 
 
 def _asked(function: Any) -> int:
-    """How many arguments it must be given."""
+    """The number of required positional arguments."""
     parameters = inspect.signature(function).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(each.kind in kinds and each.default is each.empty for each in parameters)
 
 
 def _loaded(path: Path) -> ModuleType:
-    """The file, run as a module of its own; what goes wrong in it is said in a line."""
+    """Run the file as a module."""
     if not path.is_file():
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"no file {path}")
     name = f"tacit_guest_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None and spec.origin is not None
     _files[spec.origin] = str(path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses of the file look for it here
+    sys.modules[name] = module  # dataclasses look their module up here
     try:
         spec.loader.exec_module(module)
     except Exception as error:

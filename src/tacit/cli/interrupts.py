@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command within a second, whatever it is busy with."""
+"""Ctrl-C ends a command within a second, also during calls of compiled libraries."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from contextlib import contextmanager, suppress
 
 from tacit.cli.options import INTERRUPTED
 
-_GRACE = 0.6  # seconds in which Python may end by itself
+_GRACE = 0.6  # seconds that Python has to end by itself
 _SHOW_CURSOR = "\x1b[?25h"  # progress bars hide it
 
 
 class _Watch:
-    """Ends the program some time after an interrupt, unless it has come to its end or asks for more."""
+    """Ends the program some time after an interrupt, unless it has ended or asked for more time."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
 
     def wait(self, ears: socket.socket) -> None:
-        """Every signal makes Python write a byte, also while a compiled library does not listen."""
+        """Wait for the byte that Python writes for every signal, also while compiled code is running."""
         while heard := ears.recv(1):
             if heard[0] == signal.SIGINT and not self.over.wait(_GRACE):
                 say_interrupted()
-                os._exit(INTERRUPTED)  # files are written whole or not at all
+                os._exit(INTERRUPTED)  # safe, since files are written completely or not at all
 
 
 _current: _Watch | None = None
@@ -35,7 +35,7 @@ _current: _Watch | None = None
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Python raises KeyboardInterrupt between its own steps only: where none comes, the program just ends."""
+    """End the program soon after an interrupt, since compiled code delays KeyboardInterrupt."""
     global _current
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -57,13 +57,13 @@ def ending_at_once() -> Iterator[None]:
 
 
 def take_time() -> None:
-    """From here on an interrupt is being dealt with: saving what there is may take as long as it takes."""
+    """Remove the time limit: from here on the command handles an interrupt and saves its results."""
     if _current is not None:
         _current.over.set()
 
 
 def say_interrupted() -> None:
-    """On standard error, which a bar may have left without its cursor."""
+    """Report the interrupt on standard error, and show the cursor, which a progress bar may have hidden."""
     cursor = _SHOW_CURSOR if sys.stderr and sys.stderr.isatty() else ""
-    with suppress(OSError):  # nobody may be there to read it
+    with suppress(OSError):  # standard error may be closed
         os.write(2, f"{cursor}tacit: interrupted\n".encode())

@@ -1,7 +1,8 @@
-"""tacit limit: where gradient flow ends on your data, without running it.
+"""tacit limit: compute the limit of gradient flow on your data, without training.
 
-Where gradient flow on the square loss ends, without running it: the model's weights
-start at the given scale (and shape), and of all w with X w = y this is the one it reaches.
+Compute the limit of gradient flow on the square loss without training. The weights of the model
+start at the given scale (and shape); of all w with X w = y, the limit is the one that minimizes
+the potential of the model.
 
 examples:
   tacit limit genes.csv --target response --depth 2 --scale 1e-3
@@ -25,7 +26,7 @@ from tacit.cli.options import (
     add_data,
     add_outputs,
     add_units,
-    claim_outputs,
+    check_output_files,
     deliver,
     inputs_of,
     read_data,
@@ -34,18 +35,20 @@ from tacit.cli.options import (
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "limit", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
-    add_units(command, "fit X w + b = y: b is free, and no part of what is kept small")
+    add_units(command, "fit X w + b = y with an unpenalized intercept b")
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
     command.add_argument(
         "--least-squares",
         action="store_true",
-        help="where the data cannot be fitted, the limit among the solutions of least squares",
+        help="if no predictor fits the data, compute the limit among the least-squares solutions",
     )
-    add_outputs(command, "the result", "draw the limit between its two ends (png, pdf, svg)")
+    add_outputs(
+        command, "the result", "draw the limit and the limits of large and small scales (png, pdf, svg)"
+    )
     return command
 
 
@@ -54,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
 
     table = read_data(options)
     model = model_of(options, inputs_of(options, table.X))
-    claim_outputs(options)
+    check_output_files(options)
     asked = {name: getattr(options, name) for name in ("tol", "intercept", "standardize", "least_squares")}
     result = limit(model, table.X, table.y, **asked)
     deliver(

@@ -1,4 +1,4 @@
-"""Models, as options name them."""
+"""Options that describe a model."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _HELP = {
     "diagonal": "β = w₊^D − w₋^D",
     "untied": "w = u₊v₊ − u₋v₋, or products of more layers",
     "neuron": "f = a·σ(w·x)",
-    "linear": "f = V Uᵀx, of one hidden layer",
-    "completion": "DATA is a matrix with empty cells, which U Vᵀ fills in",
+    "linear": "f = V Uᵀx, one hidden layer",
+    "completion": "DATA is a matrix with empty cells, completed by U Vᵀ",
 }
-_TAKES = {  # which options belong to which model; the rest would do nothing
+_TAKES = {  # the options of each model; others are rejected, since they would have no effect
     "diagonal": ("depth", "scale", "log_scale"),
     "untied": ("scale", "shape", "layers"),
     "neuron": ("scale", "shape", "slope", "sign", "seed"),
     "linear": ("width", "start", "std", "seed"),
     "completion": ("width", "scale", "seed"),
 }
-_INSTEAD = {  # what to give where an option of another model was given
-    ("untied", "depth"): "it has two layers, or as many as --layers names",
+_INSTEAD = {  # advice if an option of another model is given
+    ("untied", "depth"): "it has two layers, or as many as given by --layers",
     ("untied", "log_scale"): "give --scale",
     ("diagonal", "layers"): "its layers are tied; give --depth and --scale, or --model untied",
     ("diagonal", "shape"): "its layers are tied and have no shape; --model untied has one",
@@ -51,70 +51,83 @@ _INSTEAD = {  # what to give where an option of another model was given
 
 
 def add_model(command: Any, names: tuple[str, ...]) -> None:
-    """--model and the options of its initialization."""
+    """Add --model and the options of its initialization."""
     listed = "; ".join(f"{name}: {_HELP[name]}" for name in names)
     command.add_argument(
         "--model",
         type=lambda text: _name(text, names),
         metavar="NAME",
         default="diagonal",
-        help=f"{listed}; or FILE.py:NAME, a tacit.Model of your own, or a function of the number of features "
-        "that makes one (default: %(default)s)",
+        help=f"{listed}; or FILE.py:NAME, your own tacit.Model, or a function of the number of features "
+        "that returns one (default: %(default)s)",
     )
     command.add_argument("--depth", type=float, help="depth D of a diagonal model, 2 or more (default: 2)")
-    small = "; deviation of the weights (completion), default 0.001" if "completion" in names else ""
+    small = "; standard deviation of the weights (completion), default 0.001" if "completion" in names else ""
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
     command.add_argument(
         "--scale",
         type=_size,
-        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}; "
-        "0 stands for the limit of small scales (diagonal)",
+        help=f"size of the initial weights (diagonal), {products}; default 1{small}; "
+        "0: the limit of vanishing scale (diagonal)",
     )
     command.add_argument(
-        "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
+        "--log-scale",
+        type=float,
+        help="natural logarithm of the scale, for scales outside the floating-point range",
     )
     layered = "an untied model" + (" or a neuron" if "neuron" in names else "")
-    command.add_argument("--shape", type=float, help=f"how the two layers of {layered} compare, -1 to 1")
+    command.add_argument(
+        "--shape", type=float, help=f"shape of {layered}, (|v| - |u|)/(|v| + |u|), between -1 and 1"
+    )
     command.add_argument(
         "--layers",
         type=_numbers,
         metavar="A,B,…",
-        help="sizes at the start of the layers of an untied model, two or more, instead of --scale and "
-        "--shape: 0.1,0.2,0.3 for three that multiply, those of w₊ and of w₋ alike",
+        help="initial sizes of two or more layers of an untied model, for w₊ and w₋ alike, instead of "
+        "--scale and --shape; for example 0.1,0.2,0.3",
     )
     if "neuron" in names:
-        command.add_argument("--slope", type=float, help="of a leaky neuron, 0 to 1 (default: 1, linear)")
         command.add_argument(
-            "--sign", type=int, choices=(-1, 1), help="of a neuron's output weight (default: 1)"
+            "--slope", type=float, help="negative-side slope of a leaky neuron, 0 to 1 (default: 1, linear)"
+        )
+        command.add_argument(
+            "--sign", type=int, choices=(-1, 1), help="sign of a neuron's output weight (default: 1)"
         )
     if "linear" in names:
         command.add_argument(
             "--width",
             type=_width,
             metavar="K",
-            help="of a linear network (default: 100) or a factorization for completion (default: 50; inf for "
-            "the limit of weights of deviation scale/√width)",
+            help="width of a linear network (default: 100) or a factorization for completion (default: 50; "
+            "inf: the limit of weights with standard deviation scale/√width)",
         )
         command.add_argument(
             "--start",
             choices=("gaussian", "balanced", "orthogonal"),
-            help="of a linear network: independent weights; layers that balance, of a predictor drawn with "
-            "--std; or orthogonal ones, which end at the solution of least norm (default: gaussian)",
+            help="initialization of a linear network: independent weights; balanced layers, whose "
+            "predictor is drawn with --std; or orthogonal layers, which end at "
+            "the minimum-norm solution (default: gaussian)",
         )
-        command.add_argument("--std", type=float, help="of a linear network's start (default: width^-½)")
         command.add_argument(
-            "--seed", type=whole_number(0), help="of random weights or directions (default: 0)"
+            "--std",
+            type=float,
+            help="standard deviation of a linear network's initial weights (default: width^-½)",
+        )
+        command.add_argument(
+            "--seed", type=whole_number(0), help="seed of random weights or directions (default: 0)"
         )
 
 
 def _numbers(text: str) -> list[float]:
-    """Numbers with commas between them."""
+    """Numbers separated by commas."""
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"must be numbers separated by commas, got {text!r}") from None
     if len(found) < 2:
-        raise argparse.ArgumentTypeError(f"must name two layers or more, as in 0.1,0.2, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"must give the sizes of two or more layers, as in 0.1,0.2, got {text!r}"
+        )
     return found
 
 
@@ -130,7 +143,7 @@ def _size(text: str) -> float:
 
 
 def _width(text: str) -> float:
-    """A whole number, or infinity."""
+    """A whole number or infinity."""
     try:
         return math.inf if text.strip().lower() in ("inf", "infinity", "∞") else int(text)
     except ValueError:
@@ -138,7 +151,7 @@ def _width(text: str) -> float:
 
 
 def _name(text: str, names: tuple[str, ...]) -> str:
-    """One of the names, or that of a guest."""
+    """One of the names, or FILE.py:NAME."""
     name = _ALSO.get(text, text)
     if name not in names and not is_guest(name):
         listed = ", ".join(map(repr, names))
@@ -147,7 +160,7 @@ def _name(text: str, names: tuple[str, ...]) -> str:
 
 
 def model_of(options: argparse.Namespace, X: Any) -> Any:
-    """The model that the options describe, for these inputs."""
+    """The model given by the options, for these inputs."""
     check_options(options)
     if is_guest(options.model):
         return guest_model(options.model, X.shape[1])
@@ -157,17 +170,17 @@ def model_of(options: argparse.Namespace, X: Any) -> Any:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Refuse options that belong to another model."""
+    """Raise if an option of another model is given."""
     name = options.model
     for option in sorted({option for taken in _TAKES.values() for option in taken}):
         if getattr(options, option, None) is None or option in _TAKES.get(name, ()):
             continue
-        instead = "a model of your own has its start in its file" if is_guest(name) else None
+        instead = "your own model defines its initialization in its file" if is_guest(name) else None
         instead = instead or _INSTEAD.get((name, option))
         if instead is None:
             owners = " or ".join(model for model, taken in _TAKES.items() if option in taken)
-            instead = f"it goes with --model {owners}"
-        raise InputError(f"--{option.replace('_', '-')} does not go with --model {name}: {instead}")
+            instead = f"it is an option of --model {owners}"
+        raise InputError(f"--{option.replace('_', '-')} is not an option of --model {name}: {instead}")
 
 
 def _given(options: argparse.Namespace, name: str, default: Any) -> Any:
@@ -183,8 +196,8 @@ def _diagonal(options: argparse.Namespace, X: Any) -> Any:
     scale = _given(options, "scale", 1.0)
     if not 0 <= scale < math.inf:
         raise InputError(
-            f"--scale must be 0 or positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its "
-            "natural logarithm, with --log-scale"
+            f"--scale must be 0 or positive and finite, got {scale:g}; for values below 1e-308 or above "
+            "1e308, give the natural logarithm with --log-scale"
         )
     return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)
 
@@ -194,7 +207,7 @@ def _untied(options: argparse.Namespace, X: Any) -> Any:
 
     if options.layers is not None:
         if options.scale is not None or options.shape is not None:
-            raise InputError("--layers says how large every layer is: leave out --scale and --shape")
+            raise InputError("--layers gives the size of every layer: leave out --scale and --shape")
         return UntiedDiagonal.from_layers(options.layers)
     return UntiedDiagonal(scale=_given(options, "scale", 1.0), shape=_given(options, "shape", 0.0))
 
@@ -224,7 +237,9 @@ def _linear(options: argparse.Namespace, X: Any) -> Any:
         return LinearNetwork.gaussian(X.shape[1], width, std=options.std, seed=rng)
     if start == "orthogonal":
         if options.std is not None:
-            raise InputError("--std does not go with --start orthogonal, whose layers are orthonormal")
+            raise InputError(
+                "--std has no effect with --start orthogonal, whose layers are orthonormal; leave it out"
+            )
         return LinearNetwork.orthogonal(X, width, seed=rng)
     deviation = as_deviation(_given(options, "std", width**-0.5), "--std")
     return LinearNetwork.balanced(deviation * rng.standard_normal(X.shape[1]), X, width, seed=rng)

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MOST_NUMBERS = 100_000
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], text: str | None) -> Any:
-    """A command whose help is the docstring of its module: what it does, how, and from "examples:" on how to.
+    """Add a command whose help is the docstring of its module: summary, description, and "examples:".
 
-    Python -OO leaves out docstrings, and with them these texts.
+    Python -OO removes docstrings and therefore these texts.
     """
     first, _, rest = (text or "").partition("\n\n")
     description, _, examples = rest.partition("examples:\n")
@@ -42,7 +42,7 @@ def add_command(commands: Any, name: str, run: Callable[..., int], text: str | N
 
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """Whole numbers from the least on, as the type of an option."""
+    """The type of an option that takes whole numbers of at least `least`."""
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -53,7 +53,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def numbers(text: str) -> list[float]:
-    """FROM:TO:COUNT, geometrically spaced, or numbers with commas between them."""
+    """FROM:TO:COUNT, geometrically spaced, or numbers separated by commas."""
     try:
         if ":" not in text:
             return [float(part) for part in text.split(",")]
@@ -64,53 +64,51 @@ def numbers(text: str) -> list[float]:
         good = False
     if not good:
         raise argparse.ArgumentTypeError(
-            f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
+            f"must be FROM:TO:COUNT with positive ends, or numbers separated by commas, got {text!r}"
         )
     if count > _MOST_NUMBERS:
-        raise argparse.ArgumentTypeError(
-            f"asks for {count:,} values; at most {_MOST_NUMBERS:,} are computed at once"
-        )
+        raise argparse.ArgumentTypeError(f"asks for {count:,} values; at most {_MOST_NUMBERS:,} are allowed")
     import numpy as np
 
     return [float(number) for number in np.geomspace(first, last, count)]
 
 
 def add_data(command: Any) -> None:
-    """DATA and --target."""
+    """Add DATA and --target."""
     command.add_argument(
         "data",
         metavar="DATA",
-        help="CSV, TSV or other text with a line of names (also .gz, .bz2, .xz; - for standard input), "
+        help="CSV, TSV or other text with a header line (also .gz, .bz2, .xz; -: standard input), "
         "Parquet, Excel (.xlsx), or NPZ with arrays X and y",
     )
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
 
 
 def add_units(command: Any, intercept: str, standardize: str = "") -> None:
-    """--intercept and --standardize; the texts say what they mean here."""
+    """Add --intercept and --standardize with their help."""
     command.add_argument("--intercept", action="store_true", help=intercept)
     command.add_argument(
         "--standardize",
         action="store_true",
         help=standardize
-        or "start the weights of features divided by their standard deviation; the result is for your units",
+        or "divide features by their standard deviation; the result is for the original features",
     )
 
 
 def add_seed(command: Any, what: str) -> None:
-    """--seed, 0 if it is not given."""
+    """Add --seed with the default 0."""
     help = f"{what} (default: %(default)s)"
     command.add_argument("--seed", type=whole_number(0), default=0, help=help)
 
 
 def add_outputs(command: Any, json: str, plot: str) -> None:
-    """--json and --plot; the texts say what is written and drawn."""
-    command.add_argument("--json", metavar="FILE", help=f"write {json} as JSON; - for standard output")
+    """Add --json and --plot with their help."""
+    command.add_argument("--json", metavar="FILE", help=f"write {json} as JSON (-: standard output)")
     command.add_argument("--plot", metavar="FILE", help=plot)
 
 
 def read_data(options: argparse.Namespace, classes: bool = False, many: bool = False) -> Table:
-    """The table that DATA and --target name; what had to be assumed to read it is told."""
+    """Read the table given by DATA and --target, and report assumptions about its format."""
     from tacit.data.tables import read_table
 
     begun = time.perf_counter()
@@ -118,30 +116,30 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
     options.reading = time.perf_counter() - begun
     if table.assumed:
         where = "standard input" if options.data == "-" else options.data
-        remark(f"assumed of {where}: {'; '.join(table.assumed)}")
+        remark(f"assumed about {where}: {'; '.join(table.assumed)}")
     return table
 
 
 def inputs_of(options: argparse.Namespace, X: Any) -> Any:
-    """The features as --intercept and --standardize make them: starts that depend on data are for these."""
+    """The features after --intercept and --standardize; initializations that depend on data use these."""
     from tacit.data.prepared import Design
 
     return Design(X, options.intercept, options.standardize).features
 
 
 def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
-    """Where the numbers of a result come from, for JSON."""
+    """The source of the data, for JSON."""
     return {"data": options.data, "target": table.target, "assumed": table.assumed}
 
 
-def claim_outputs(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
-    """Everything that could keep the results from being written, said before they are computed."""
-    from tacit.show.output_files import claim_all
+def check_output_files(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
+    """Check that all outputs can be written, before they are computed."""
+    from tacit.show.output_files import check_outputs
 
     for path in (options.json, options.plot, *(output.path for output in others)):
         if path and os.path.exists(path) and _same_file(path, options.data):
-            raise InputError(f"{path} is the data itself; write the result elsewhere")
-    claim_all([*json_and_plot(options), *others])
+            raise InputError(f"{path} is the data file; choose another name for the result")
+    check_outputs([*json_and_plot(options), *others])
 
 
 def _same_file(path: str | Path, data: str) -> bool:
@@ -156,10 +154,10 @@ def deliver(
     saved: dict[str, Callable[[], str]] | None = None,
     width: int = 11,
 ) -> None:
-    """Tell, write and draw a result as --json and --plot ask; with --json - nothing is told.
+    """Print, write and draw a result as requested; with --json -, nothing but JSON is printed.
 
-    saved: what else is written, by its name in the text, and functions that write it and return what is told
-    of it. width: of the names in the summary, with which those of files are aligned.
+    saved: other outputs: their names in the printed text, and functions that write them and return the text.
+    width: of the names in the summary, for the alignment of file names.
     """
     from tacit.show.output_files import write_json
 
@@ -173,12 +171,14 @@ def deliver(
         files["figure"] = str(draw(options.plot))
     if told:
         for name, file in files.items():
-            print(printable(f"  {name:<{width}}  {file}"))  # not folded: people copy paths
-        print(wrapped(f"  {'waited':<{width}}  {waited(options)}"))
+            print(
+                printable(f"  {name:<{width}}  {file}")
+            )  # paths are not wrapped, so that they can be copied
+        print(wrapped(f"  {'elapsed':<{width}}  {waited(options)}"))
 
 
 def json_and_plot(options: argparse.Namespace) -> list[Output]:
-    """The files that --json and --plot name, if any."""
+    """The files given by --json and --plot."""
     from tacit.show.figures import figure_kind
     from tacit.show.output_files import Output
 

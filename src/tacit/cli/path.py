@@ -1,12 +1,13 @@
-"""tacit path: maximum margins from the kernel to the rich end, for classification; or the saddle path.
+"""tacit path: compute maximum-margin classifiers from the kernel to the rich end, or the saddle path.
 
-The predictors of largest margin in the geometry of a diagonal network, for each
-μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.
-The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,
-scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.
-The target holds two classes: -1 and +1, or any other two (the first in order is -1).
-With --saddle, the flow of the square loss as the scale goes to 0: the features enter and leave
-one after another, and the path ends at the solution of least ℓ1 norm. The target is a number.
+Compute the maximum-margin predictors of a diagonal network, which the flow of the exponential
+loss approaches, as a function of μ = (predictor scale) / accuracy. The predictor scale is
+scale^depth for a diagonal model and √k/4 = scale·(1+s²)/(1-s²) for an untied model of shape s;
+the accuracies that are printed depend on it, the path does not. The target contains two classes:
+-1 and +1, or any other two (the first in sorted order is -1).
+With --saddle, compute the limit of the flow of the square loss as the scale vanishes: features
+enter and leave one after another, and the path ends at the minimum ℓ1 norm solution. The target
+is a number.
 
 examples:
   tacit path cells.csv --target label --mu 10:1e-6:50
@@ -30,7 +31,7 @@ from tacit.cli.options import (
     add_data,
     add_outputs,
     add_units,
-    claim_outputs,
+    check_output_files,
     deliver,
     numbers,
     read_data,
@@ -38,33 +39,34 @@ from tacit.cli.options import (
 )
 from tacit.errors import InputError
 
-_MU = "10:1e-6:50"  # values of μ, unless others are asked for
+_MU = "10:1e-6:50"  # default values of μ
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "path", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied"))
     add_units(
         command,
-        "margins of w·x + b: b is free, and no part of what is kept small",
-        "measure w by the weights of features divided by their standard deviation; the result is for your "
-        "units",
+        "margins of w·x + b with an unpenalized intercept b",
+        "divide features by their standard deviation; the result is for the original features",
     )
     command.add_argument(
         "--mu",
         type=numbers,
         metavar="FROM:TO:COUNT",
-        help=f"geometrically spaced, or numbers with commas between them (default: {_MU})",
+        help=f"geometrically spaced, or numbers separated by commas (default: {_MU})",
     )
     command.add_argument(
         "--saddle",
         action="store_true",
-        help="the flow of the square loss as the scale goes to 0",
+        help="limit of the flow of the square loss as the scale vanishes",
     )
     command.add_argument(
-        "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
+        "--sweeping",
+        action="store_true",
+        help="also compute the flow at infinite scale (sweeping process), which may leave the path",
     )
     add_outputs(command, "the path", "draw the path (png, pdf, svg)")
     return command
@@ -77,13 +79,13 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.verbs.sweeping_path import sweeping_path
 
     table = read_data(options, classes=True)
-    claim_outputs(options)
+    check_output_files(options)
     model = model_of(options, table.X)
     mu = numbers(_MU) if options.mu is None else options.mu
     depth, scale = depth_of(model.potential(table.X.shape[1]).base), model.predictor_scale
     if options.sweeping and (options.intercept or options.standardize):
         raise InputError(
-            "--sweeping is the limit of flows, which have no --intercept, and it takes features as they are; "
+            "--sweeping has no intercept and uses the features unchanged; "
             "leave it out, or leave out --intercept and --standardize"
         )
     found = margin_path(
@@ -110,15 +112,15 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _saddle(options: argparse.Namespace) -> int:
-    """The saddle path, of the model's depth; at a finite scale, when training arrives at each jump."""
+    """The saddle path for the depth of the model; with a scale, also the time of each jump."""
     from tacit.verbs.saddle_path import saddle_path
 
     if options.sweeping or options.mu is not None:
         raise InputError(
-            "--saddle takes no --mu and no --sweeping, which are for classification; leave them out"
+            "--saddle is for regression; leave out --mu and --sweeping, which are for classification"
         )
     table = read_data(options)
-    claim_outputs(options)
+    check_output_files(options)
     timed = options.scale is not None or options.log_scale is not None
     model = model_of(options, table.X)
     found = saddle_path(

@@ -1,13 +1,13 @@
-"""tacit predict: predictions of a model that 'tacit fit' has saved, for new samples.
+"""tacit predict: predict with a model saved by 'tacit fit'.
 
-Predict with a model that 'tacit fit --save' has written. Columns are found by name,
-in any order; those that the model does not use are named. Where the target is among them, the
-error on these samples is told.
+Predict with a model that 'tacit fit --save' has written. Columns are matched by name, in any
+order; columns that the model does not use are reported. If the target is among them, the error
+on these samples is reported, too.
 
-Names in the CSV, of the target and of classes, that begin with = + - @, a tab or another control
-character are written with a ' before them, because a spreadsheet would evaluate them as formulas.
-Programs that read the CSV see the '; Tacit does not remove it. Numbers, and names in JSON, are
-written unchanged.
+If the name of the target or of a class begins with = + - @, a tab or another control character,
+the CSV file has a ' before it, because a spreadsheet would evaluate the name as a formula.
+Programs that read the CSV file see the '; Tacit does not remove it. Numbers, and names in JSON,
+are written unchanged.
 
 examples:
   tacit predict model.json new.csv
@@ -23,30 +23,30 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, claim_outputs
+from tacit.cli.options import DONE, add_command, check_output_files
 from tacit.cli.terminal import remark
 from tacit.data.printable import is_seen, printable
 
 if TYPE_CHECKING:
     from tacit.data.linear_model import LinearModel, NewSamples
 
-_SHOWN = 8  # names of columns that are told
-_FORMULAS = tuple("=+-@＝＋－＠")  # spreadsheets evaluate what begins with these; some, full-width ones too
-_SEPARATORS = set(";\t|")  # of cells, where a comma is the decimal mark
-_LOST = 1e100  # times the spread: an error of which no R² is told
+_SHOWN = 8  # names of columns in a message
+_FORMULAS = tuple("=+-@＝＋－＠")  # spreadsheets evaluate text that begins with these
+_SEPARATORS = set(";\t|")  # of cells in locales with a decimal comma
+_LOST = 1e100  # errors above this multiple of the spread: R² is not reported
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "predict", _run, __doc__)
-    command.add_argument("model", metavar="MODEL", help="JSON that 'tacit fit --save' has written")
+    command.add_argument("model", metavar="MODEL", help="JSON file written by 'tacit fit --save'")
     command.add_argument(
-        "data", metavar="NEW", help="samples, in any file that 'tacit fit' reads; - for standard input"
+        "data", metavar="NEW", help="samples, in any format that 'tacit fit' reads (-: standard input)"
     )
     command.add_argument(
-        "--out", metavar="FILE", help="write the predictions as CSV (standard output if left out)"
+        "--out", metavar="FILE", help="write the predictions as CSV (default: standard output)"
     )
-    command.add_argument("--json", metavar="FILE", help="write them as JSON; - for standard output")
+    command.add_argument("--json", metavar="FILE", help="write the predictions as JSON (-: standard output)")
     command.set_defaults(plot=None)
     return command
 
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
 
     model = read_model(options.model)
     table = [] if options.out is None else [Output(options.out, "csv", "predict")]
-    claim_outputs(options, table)
+    check_output_files(options, table)
     new = read_new_samples(options.data, model.features, model.target)
     _tell(options, new, len(model.features))
     predictions = model.predict(new.X)
@@ -79,16 +79,16 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _tell(options: argparse.Namespace, new: NewSamples, features: int) -> None:
-    """What was assumed, and which columns are not used."""
+    """Report assumptions about the file, and columns that are not used."""
     where = "standard input" if options.data == "-" else options.data
     if new.assumed:
-        remark(f"assumed of {where}: {'; '.join(new.assumed)}")
+        remark(f"assumed about {where}: {'; '.join(new.assumed)}")
     if options.data.lower().endswith(".npz"):
-        remark(f"assumed of {where}: columns of X are the model's features in order")
+        remark(f"assumed about {where}: the columns of X are the features of the model, in the same order")
     if new.unused:
         names = ", ".join(repr(name) for name in new.unused[:_SHOWN])
         more = ", …" if len(new.unused) > _SHOWN else ""
-        remark(f"columns of {where} that the model does not use: {names}{more}")
+        remark(f"the model does not use these columns of {where}: {names}{more}")
 
 
 def _table(target: str, predictions: list[Any]) -> str:
@@ -96,7 +96,7 @@ def _table(target: str, predictions: list[Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A cell that no spreadsheet takes for a formula: text that looks like one follows a '."""
+    """A cell that no spreadsheet evaluates: text that looks like a formula gets a ' in front."""
     from tacit.data.arrays import is_number
 
     if not isinstance(value, str):
@@ -115,7 +115,7 @@ def _is_formula(value: str) -> bool:
 
 
 def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[str, float]:
-    """How good the predictions are, where the truth is in the file and can be read."""
+    """The score of the predictions if the file contains the target."""
     import numpy as np
 
     if new.target is None:
@@ -131,7 +131,7 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
         return {}
     if not np.isfinite(truth_numbers).all():
         return {}
-    with np.errstate(over="ignore"):  # an error beyond floats is ∞, and said to be
+    with np.errstate(over="ignore"):  # an error that overflows is reported as ∞
         rmse = _root_mean_square(truth_numbers - np.asarray(predictions))
     largest = float(np.abs(truth_numbers).max())
     spread = largest * float(np.std(truth_numbers / (largest or 1.0)))
@@ -140,7 +140,7 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
 
 
 def _root_mean_square(values: Any) -> float:
-    """√(mean of squares), also where the squares leave the range of floats."""
+    """√(mean of squares), scaled so that the squares do not overflow."""
     import numpy as np
 
     largest = float(np.abs(values).max())
@@ -150,7 +150,7 @@ def _root_mean_square(values: Any) -> float:
 
 
 def _plain(column: Any) -> list[Any]:
-    """Entries as the model's classes are written: whole numbers without a point."""
+    """Entries in the format of the model's classes: whole numbers without a decimal point."""
     return [_whole(value) for value in column.tolist()]
 
 

@@ -1,9 +1,9 @@
-"""tacit probe: does your own network learn features on your data, or stay near its start?.
+"""tacit probe: determine whether your network learns features on your data or trains lazily.
 
-Train a network of your own for a short while beside its linearization, and say which
-regime it is in: kernel (the two stay together), rich (it ends far away, wherever it starts small)
-or intermediate, with the numbers and what to change. A function in a file of yours makes it
-(FILE.py:NAME runs the file as Python code: name only files that you trust):
+Train your network and its linearization for a short time, and report the regime: kernel or lazy
+(the two stay close together), rich (the network learns features) or intermediate, with the
+measurements and what to change. The network is made by a function in a file (FILE.py:NAME runs
+the file as Python code, so use only files that you trust):
 
     # model.py
     import torch
@@ -12,9 +12,9 @@ or intermediate, with the numbers and what to change. A function in a file of yo
         return torch.nn.Sequential(
             torch.nn.Linear(features, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1))
 
-It gives a torch module, a pair (apply, params) of JAX, or a tacit.Network, and is called with the
-number of features, and of outputs if it asks for a second number: 1, or the classes of
-cross-entropy.
+The function returns a torch module, a pair (apply, params) for JAX, or a tacit.Network. It is
+called with the number of features and, if it has a second argument, the number of outputs: 1, or
+the number of classes for the cross-entropy loss.
 
 examples:
   tacit probe model.py:make_network spectra.csv --target octane --standardize
@@ -35,7 +35,7 @@ from tacit.cli.options import (
     add_data,
     add_outputs,
     add_seed,
-    claim_outputs,
+    check_output_files,
     deliver,
     numbers,
     read_data,
@@ -46,9 +46,11 @@ from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "probe", _run, __doc__)
-    command.add_argument("network", metavar="FILE.py:MAKE_NETWORK", help="what makes the network")
+    command.add_argument(
+        "network", metavar="FILE.py:MAKE_NETWORK", help="the function that makes the network"
+    )
     add_data(command)
     _add_training(command)
     _add_sweep(command)
@@ -57,40 +59,42 @@ def add(commands: Any) -> Any:
 
 
 def _add_training(command: Any) -> None:
-    """What is trained, on what, and for how long."""
+    """Add options for the network, the loss and the length of training."""
     command.add_argument(
         "--loss",
         choices=("square", "exp", "logistic", "cross-entropy"),
         default="square",
-        help="training loss; exp and logistic take two classes, cross-entropy an output for each "
+        help="training loss; exp and logistic need two classes, cross-entropy one output for each class "
         "(default: %(default)s)",
     )
     command.add_argument(
         "--standardize",
         action="store_true",
-        help="features and target (of the square loss) with mean 0 and standard deviation 1",
+        help="scale features, and the target of the square loss, to mean 0 and standard deviation 1",
     )
     command.add_argument(
-        "--doubled", action="store_true", help="subtract a copy, so that outputs start at 0 (same kernel)"
+        "--doubled",
+        action="store_true",
+        help="subtract a copy of the network, so that the initial outputs are 0 (same tangent kernel)",
     )
     command.add_argument(
-        "--steps", type=int, default=2000, help="of training, at most (default: %(default)s)"
+        "--steps", type=int, default=2000, help="largest number of training steps (default: %(default)s)"
     )
-    add_seed(command, "which samples are held out")
+    add_seed(command, "seed for the choice of held-out samples")
 
 
 def _add_sweep(command: Any) -> None:
-    """At which scales too."""
+    """Add options for a sweep over scales."""
     command.add_argument(
         "--scales",
         type=numbers,
         metavar="A,B,…",
-        help="probe the network with its weights times each of these too, or FROM:TO:COUNT",
+        help="also probe the network with its weights multiplied by each of these, or FROM:TO:COUNT",
     )
     command.add_argument(
         "--layers",
         metavar="A,B,…",
-        help="with --scales: rescale these layers only; 'last' is the last matrix",
+        help="with --scales: rescale these layers only ('last': the last weight matrix)",
     )
 
 
@@ -100,11 +104,11 @@ def _run(options: argparse.Namespace) -> int:
     if not is_guest(options.network):
         raise InputError(f"name the function that makes the network as FILE.py:NAME, not {options.network!r}")
     if options.layers is not None and options.scales is None:
-        raise InputError("--layers says what --scales rescales: give both")
+        raise InputError("--layers needs --scales; it names the layers that are rescaled")
     table = read_data(
         options, classes=options.loss in ("exp", "logistic"), many=options.loss == "cross-entropy"
     )
-    claim_outputs(options)
+    check_output_files(options)
     network = guest_network(options.network, table.X.shape[1], _outputs(options, table.y))
     X, y = _units(options, table)
     network = network.doubled() if options.doubled else network
@@ -123,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
-    """The data, standardized where that is asked for; without, a target far from 0 is remarked on."""
+    """The data, standardized on request; otherwise a target far from 0 is reported."""
     import numpy as np
 
     from tacit.data.arrays import check_squares
@@ -137,8 +141,8 @@ def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
             y = (y - y.mean(axis=0)) / spread
         elif (np.abs(y.mean(axis=0)) > 3 * spread).any() and (spread > 0).all():
             remark(
-                f"{table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training goes "
-                "into its mean; --standardize takes it out"
+                f"{table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training fits "
+                "its mean; --standardize removes it"
             )
     if options.standardize:
         spread = X.std(axis=0)
@@ -147,7 +151,7 @@ def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
 
 
 def _outputs(options: argparse.Namespace, y: Any) -> int:
-    """Outputs that the data ask for."""
+    """The number of outputs that the data require."""
     import numpy as np
 
     if options.loss == "cross-entropy":

@@ -1,10 +1,9 @@
-"""tacit report: all figures, claims, theorems and errata in one HTML file.
+"""tacit report: collect all figures, claims, theorems and errata in one HTML file.
 
-One HTML file that needs nothing else: every figure of the papers with its claims,
-measured numbers, thresholds, verdicts and versions; the theorems; the errata; and what goes
-beyond the papers. Figures that 'tacit reproduce' has made are taken from their folder, whatever
-their preset; those that are missing are made first, at the quick preset. Exit status 1 if a
-claim fails.
+Write one self-contained HTML file with every figure of the papers, its claims, measured numbers,
+thresholds, verdicts and versions; the theorems; the errata; and results beyond the papers.
+Figures that 'tacit reproduce' has made are taken from their folder; missing figures are made
+first with the quick preset. The exit status is 1 if a claim fails.
 
 examples:
   tacit report
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command
-from tacit.cli.reproduce_many import How, add_jobs, claim_files
+from tacit.cli.reproduce_many import How, add_jobs, check_figure_files
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,16 +34,16 @@ _FIGURES = "tacit-output"
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "report", _run, __doc__)
     command.add_argument(
-        "--out", default="tacit-report.html", metavar="FILE", help="the file (default: %(default)s)"
+        "--out", default="tacit-report.html", metavar="FILE", help="output file (default: %(default)s)"
     )
     command.add_argument(
         "--from",
         dest="folder",
         metavar="DIR",
-        help=f"the folder of figures (default: {_FIGURES})",
+        help=f"folder with existing figures (default: {_FIGURES})",
     )
     add_jobs(command)
     return command
@@ -56,12 +55,12 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
     from tacit.papers.completed import kept
     from tacit.report import Shown, page
-    from tacit.show.output_files import Output, claim, write_file
+    from tacit.show.output_files import Output, check_output, write_file
 
     if not options.out.lower().endswith((".html", ".htm")):
         raise InputError(f"the report is HTML; name its file .html, not {options.out!r}")
     target = Output(options.out, "html", "report")
-    claim(target)
+    check_output(target)
     folder, chosen = _folder(options.folder), figures("all")
     before = reproduce_many.those_of(chosen, lambda entry: kept(entry, folder))
     how = How("quick", 0, folder, jobs=options.jobs, quiet=True, debug=options.debug)
@@ -76,24 +75,22 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _folder(named: str | None) -> str:
-    """The folder of figures; one that the user names must be there."""
+    """The folder of figures; it must exist if the user names it."""
     from tacit.show.output_files import make_folder
 
     if named is None:
         make_folder(_FIGURES)
         return _FIGURES
     if not os.path.isdir(named):
-        raise InputError(
-            f"there is no folder {named}; 'tacit reproduce all --out {named}' makes one with figures"
-        )
+        raise InputError(f"no folder {named}; 'tacit reproduce all --out {named}' makes it")
     return named
 
 
 @contextmanager
 def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
-    """Missing figures are made in the folder; elsewhere, for the moment, if something there is in the way."""
+    """Make missing figures in the folder; in a temporary one if a file there may not be replaced."""
     try:
-        claim_files(missing, how)
+        check_figure_files(missing, how)
         hindrance = ""
     except InputError as error:
         hindrance = str(error)
@@ -102,7 +99,7 @@ def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
         return
     from tacit.cli.terminal import remark
 
-    remark(f"figures that {how.out} lacks are made for the report only: {hindrance}")
+    remark(f"figures missing in {how.out} are made for the report only: {hindrance}")
     with tempfile.TemporaryDirectory() as elsewhere:
         yield replace(how, out=elsewhere)
 

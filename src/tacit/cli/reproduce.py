@@ -1,12 +1,12 @@
-"""tacit reproduce: figures of the papers, with a verdict on every claim.
+"""tacit reproduce: reproduce figures of the papers, with a test of every claim.
 
-Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with
-every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.
-Several are made at once. A figure that the folder has already, made by the same software with the
-same preset and seed, is kept and not made again: a run that was stopped goes on where it was. One
-of another preset or seed is not replaced without --force; another --out keeps both.
-Figures of MNIST and CIFAR-10 need the data: in the folder that TACIT_DATA names, or from OpenML
-through scikit-learn; without them all others are made.
+Reproduce figures of the papers: the picture (PNG, PDF), the data (netCDF), and a JSON file with
+every claim, its measured value, its threshold and the verdict. The exit status is 1 if a claim
+fails. Several figures are made in parallel. An existing figure that was made by the same software
+with the same preset and seed is kept, so a run can be resumed. A figure with another preset or
+seed is replaced only with --force; use another --out to keep both. Figures of MNIST and CIFAR-10
+need the data, in the folder TACIT_DATA or from OpenML through scikit-learn; if the data are
+missing, all other figures are made.
 
 examples:
   tacit reproduce list
@@ -34,36 +34,38 @@ _READABLE = 30  # columns that a title needs
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "reproduce", _run, __doc__)
     command.add_argument(
         "selection",
         nargs="?",
         default="list",
         metavar="list | PAPER | PAPER/FIGURE | all",
-        help="what to make (default: list)",
+        help="all, a paper, a figure, or list (default: list)",
     )
     command.add_argument(
         "--preset",
         choices=("quick", "paper"),
         default="quick",
-        help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
+        help="quick: takes seconds; paper: the sizes in the paper (default: %(default)s)",
     )
     add_seed(command, "of the random data")
     command.add_argument(
         "--force",
         action="store_true",
-        help="make figures again that the folder has, and replace those of another preset or seed",
+        help="make existing figures again, and replace those with another preset or seed",
     )
     add_jobs(command)
-    command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
-    command.add_argument("--json", metavar="FILE", help="all verdicts as JSON; - for standard output")
+    command.add_argument(
+        "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
+    )
+    command.add_argument("--json", metavar="FILE", help="write all verdicts as JSON (-: standard output)")
     return command
 
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
-    from tacit.show.output_files import Output, claim_all, write_json
+    from tacit.show.output_files import Output, check_outputs, write_json
 
     chosen = figures(options.selection)
     listing = options.selection == "list"
@@ -72,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
         if options.json in (None, "-")
         else [Output(options.json, "json", f"reproduce {options.selection}")]
     )
-    claim_all(table)
+    check_outputs(table)
     content = _list_figures(chosen, options) if listing else _make_figures(chosen, options, table)
     holds = all(entry.get("holds", True) for entry in content)
     if options.json is not None:
@@ -87,7 +89,7 @@ def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict
 
 
 def _listing(chosen: list[Entry]) -> str:
-    """Keys and titles under their papers, a line each; two lines where the terminal is narrow."""
+    """Keys and titles by paper, one per line, or on two lines if the terminal is narrow."""
     from tacit.cli.terminal import columns, shortened, wrapped
     from tacit.papers.catalogue import titles
 
@@ -111,7 +113,7 @@ def _listing(chosen: list[Entry]) -> str:
 def _make_figures(
     chosen: list[Entry], options: argparse.Namespace, table: list[Output]
 ) -> list[dict[str, Any]]:
-    """Those that the folder does not have are made, once it is sure that they can be written."""
+    """Make the figures that the folder lacks, after checking that they can be written."""
     from tacit.cli import reproduce_many
     from tacit.papers.completed import finished
 
@@ -121,7 +123,7 @@ def _make_figures(
     how = reproduce_many.How(
         **asked, force=options.force, jobs=options.jobs, quiet=quiet, debug=options.debug
     )
-    reproduce_many.claim_files([entry for entry in chosen if entry.key not in before], how, table)
+    reproduce_many.check_figure_files([entry for entry in chosen if entry.key not in before], how, table)
     if len(chosen) == 1:
         return [_make_one(chosen[0], how, before.get(chosen[0].key))]
     contents = reproduce_many.make(chosen, how, before)
@@ -144,8 +146,8 @@ def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str
     else:
         content = {**before, "from_before": True}
     if not how.quiet:
-        verdicts, _, picture = in_words(content).rpartition("\n")  # a path is not folded
+        verdicts, _, picture = in_words(content).rpartition("\n")  # paths are not wrapped
         print(f"{wrapped(verdicts)}\n{picture}", flush=True)
         if before is not None:
-            print(wrapped("  kept from before: made by the same software; --force makes it again"))
+            print(wrapped("  kept: made earlier by the same software; --force makes it again"))
     return content

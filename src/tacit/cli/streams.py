@@ -1,4 +1,4 @@
-"""Standard output and error that take every letter, and that nobody may read: the work goes on."""
+"""Standard streams that replace characters they cannot encode and tolerate broken pipes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _PLAIN = {
     "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "∝": "~", "≪": "<<", "→": "->", "←": "<-", "↦": "|->",
     "…": "...", "⟨": "<", "⟩": ">", "′": "'", "√": "sqrt ", "∠": "angle ", "∇": "grad ", "∂": "d",
     "∫": "int ", "∞": "inf", "⊥": "_perp", "\N{COMBINING TILDE}": "~", "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
-    "λ": "lambda", "Λ": "Lambda",  # whose name in Unicode is lamda
+    "λ": "lambda", "Λ": "Lambda",  # Unicode spells the name "lamda"
 }
 # fmt: on
 _RAISED = {"<super>": "^", "<sub>": "_"}
 
 
 class _Output(io.FileIO):
-    """What is written goes nowhere once its reader has gone, as `head` does when it has its lines."""
+    """A stream that discards its data once the reader has closed the pipe, as `head` does."""
 
     gone: type[OSError] = BrokenPipeError
 
     def write(self, data: Any, /) -> int:
-        """How many bytes were taken."""
+        """Write data and return the number of bytes written or discarded."""
         try:
             return super().write(data)
         except self.gone:
@@ -40,23 +40,23 @@ class _Output(io.FileIO):
 
 
 class _Error(_Output):
-    """Nobody can be told that a complaint cannot be written."""
+    """Standard error, which ignores every error of writing, since it could not be reported."""
 
     gone = OSError
 
 
 @contextmanager
-def for_nobody_too() -> Iterator[None]:
-    """Let a command do its work, and write its files, where standard output or error is closed.
+def tolerating_closed_streams() -> Iterator[None]:
+    """Let a command finish and write its files if standard output or error is closed.
 
-    It may be closed from the start (`>&-`), or be a pipe whose reader goes: what was to be read is dropped,
-    and the exit status is that of the work.
+    A stream may be closed from the start (`>&-`) or be a broken pipe. Text for it is discarded, and the exit
+    status is that of the computation.
     """
     _open_missing()
     with ExitStack() as stack:
-        if sys.stdin is None:  # closed from the start: nothing can be read
+        if sys.stdin is None:  # closed from the start
             sys.stdin = stack.enter_context(open(os.devnull, encoding="utf-8"))
-        if sys.stdout is sys.__stdout__:  # and is not somebody's who catches it
+        if sys.stdout is sys.__stdout__:  # not redirected by the caller
             patient = _patient(sys.stdout, _Output(_OUTPUT, "w", closefd=False))
             stack.callback(_finish, patient)
             stack.enter_context(redirect_stdout(patient))
@@ -68,7 +68,7 @@ def for_nobody_too() -> Iterator[None]:
 
 
 def _open_missing() -> None:
-    """A file that is opened while standard output is closed would get its number, and what is printed."""
+    """Open closed standard streams on the null device; otherwise the next file would get their number."""
     for number in (_INPUT, _OUTPUT, _ERROR):
         try:
             os.fstat(number)
@@ -84,7 +84,7 @@ def _lead_nowhere(number: int) -> None:
 
 
 def _patient(stream: Any, file: io.FileIO) -> io.TextIOWrapper:
-    """A stream with the same letters and lines; Python has none where it was closed from the start."""
+    """A stream with the same encoding and buffering; sys.stdout is None if closed from the start."""
     if stream is None:
         return io.TextIOWrapper(io.BufferedWriter(file), encoding="utf-8")
     stream.flush()
@@ -98,7 +98,7 @@ def _patient(stream: Any, file: io.FileIO) -> io.TextIOWrapper:
 
 
 def _finish(stream: io.TextIOWrapper) -> None:
-    """Write what is left; what cannot be written has been complained of."""
+    """Flush the stream; errors have been reported before."""
     with suppress(OSError):
         stream.flush()
     with suppress(OSError):
@@ -106,7 +106,7 @@ def _finish(stream: io.TextIOWrapper) -> None:
 
 
 def write_anything() -> None:
-    """Let standard output and error take every letter: ‖w‖₁ as |w|_1 where they know no more than ASCII."""
+    """Let standard output and error replace characters that they cannot encode: ‖w‖₁ becomes |w|_1."""
     codecs.register_error("tacit", _replaced)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

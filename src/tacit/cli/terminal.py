@@ -1,4 +1,4 @@
-"""Text as wide as the terminal, and whole in a pipe; and how long the reader has waited."""
+"""Text wrapped to the width of the terminal, and elapsed time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _loaded: float | None = time.perf_counter()
 
 
 def columns() -> int:
-    """The width of the terminal; without end where there is none, as in a pipe: lines stay whole there.
+    """The width of the terminal; unlimited in a pipe, so that lines are not wrapped there.
 
-    COLUMNS in the environment sets it, too.
+    The environment variable COLUMNS overrides it.
     """
     if not (os.environ.get("COLUMNS") or sys.stdout.isatty()):
         return sys.maxsize
@@ -27,10 +27,10 @@ def columns() -> int:
 
 
 def wrapped(text: str) -> str:
-    """The text with its long lines folded.
+    """The text with long lines wrapped.
 
-    A line goes on below the last of its leading fields, which two spaces or more set apart; where these take
-    too much of the width, below the first.
+    Continuation lines are indented to the last of the leading fields that are followed by at least two
+    spaces, or to the first one if that would use more than a third of the width.
     """
     return "\n".join(_folded(line) for line in text.split("\n"))
 
@@ -47,35 +47,35 @@ def _folded(line: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """The text, cut at a word with an ellipsis where it is longer."""
+    """The text, cut at a word and with an ellipsis if it is longer than the width."""
     return textwrap.shorten(text, width, placeholder=" …")
 
 
 def say(line: str) -> None:
-    """A line on standard output that names a file or a column, whatever characters the name has."""
+    """Print a line on standard output; unprintable characters in names of files or columns are escaped."""
     print(printable(line))
 
 
 def remark(line: str) -> None:
-    """A line on standard error, the same way."""
+    """Print a line on standard error; unprintable characters are escaped."""
     print(f"tacit: {printable(line)}", file=sys.stderr)
 
 
 def begun() -> float:
-    """When the wait began: of the first command, when this module was loaded."""
+    """The starting time; for the first command, the time at which this module was loaded."""
     global _loaded
     first, _loaded = _loaded, None
     return time.perf_counter() if first is None else first
 
 
 def waited(options: argparse.Namespace) -> str:
-    """The time since, and how much of it went into reading the data."""
+    """The elapsed time, and the part of it that was spent on reading the data."""
     total = time.perf_counter() - options.begun
-    return f"{in_words(total)} in all, {in_words(options.reading)} of it for reading the data"
+    return f"{in_words(total)} in total, {in_words(options.reading)} of it for reading the data"
 
 
 def in_words(seconds: float) -> str:
-    """Two digits, in a unit that suits them."""
+    """A duration with two digits and a suitable unit."""
     if seconds < 0.0995:
         return f"{1000 * seconds:.0f} ms"
     if seconds < 9.95:

@@ -250,7 +250,7 @@ class Derivation:
             ("warp", self.warp_residual),
             ("curl", self.warp_curl),
         )
-        numbers = "   ".join(f"{name} {size:.0e}" for name, size in sizes if math.isfinite(size))
+        numbers = ", ".join(f"{name} = {size:.0e}" for name, size in sizes if math.isfinite(size))
         more = "" if self.closed else "at least "
         lines = {
             "map": f"{self.name}: {self.parameters} parameters to {self.features} features",
@@ -258,7 +258,7 @@ class Derivation:
             "image": self._subspace(),
             "reach": f"{more}{self.reachable_dimension} of {self.parameters} dimensions, "
             f"Jacobian of rank {self.rank}".strip(),
-            "sizes": f"{numbers}   (0 up to {self.tolerance:.0e})",
+            "measured": f"{numbers} (0 up to the tolerance {self.tolerance:.0e})",
             "conserved": self._laws(),
             "candidates": "; ".join(map(str, self.candidates)),
             "why": self.reason,
@@ -286,7 +286,7 @@ class Derivation:
         most = "" if self.closed or self.conserved_number == 0 else "at most "
         noun = "quantity" if self.conserved_number == 1 else "quantities"
         here = self.conserved_here - self.conserved_number
-        special = f" ({here} more from this special start alone)" if here else ""
+        special = f" ({here} more from this special start)" if here else ""
         return f"{most}{self.conserved_number} {noun}{found if self.conserved_number else ''}{special}"
 
 

@@ -371,7 +371,7 @@ def reproduce(
 
     from tacit.papers.completed import digest, made_with
     from tacit.show.figures import render
-    from tacit.show.output_files import claim_all, json_file, make_folder, netcdf_file, write_together
+    from tacit.show.output_files import check_outputs, json_file, make_folder, netcdf_file, write_together
     from tacit.show.progress import progress as bar
 
     if preset not in PRESETS:
@@ -379,7 +379,7 @@ def reproduce(
     begun = time.perf_counter()
     by, outputs = entry.command(preset, seed), entry.outputs(preset, seed, out, force)
     make_folder(Path(out, entry.key).parent)
-    claim_all(outputs.values())
+    check_outputs(outputs.values())
     shown = entry.make()
     parameters = parameters or entry.presets[preset]
     if data is None:

@@ -1,7 +1,7 @@
-"""All that Tacit reproduces of the papers, as one HTML file that needs nothing else.
+"""The reproduction of the papers as one self-contained HTML file.
 
-Figures with their claims, the theorems that can be asked about data, the errata, and what goes beyond the
-papers.
+It contains the figures with their claims, the theorems that can be checked on data, the errata, and results
+beyond the papers.
 """
 
 from tacit.report.page import page

@@ -1,4 +1,4 @@
-"""Theorems of a paper and how each is asked about data, and its numbered items, as tables."""
+"""Tables of the theorems of a paper, with commands that check them, and of its numbered items."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ are yours. Where what a paper prints does not hold, a line has it, and says in w
 
 
 def is_beyond(theorem: Theorem) -> bool:
-    """Is it a statement, or a sharper form of one, that the paper does not have?"""
+    """Whether the statement, or its sharper form, is not in the paper."""
     return theorem.key.endswith("-sharp") or not theorem.items
 
 
 def statements(found: Sequence[Theorem], about: str) -> str:
-    """Every statement, what it says, what the paper prints instead, and how to ask it about data."""
+    """A table of the statements, their printed forms if these differ, and the commands that check them."""
     rows = [
         (
             f'<a class="anchor" id="{anchor("theorem", each.key)}">{escape(each.key.partition("/")[2])}</a>',
@@ -35,7 +35,7 @@ def statements(found: Sequence[Theorem], about: str) -> str:
         for each in found
     ]
     return _HOW + table(
-        f"Theorems of {about}", ("Name", "What it says, and how to ask it about data"), rows, "named"
+        f"Theorems of {about}", ("Name", "Statement, and how to check it on data"), rows, "named"
     )
 
 
@@ -44,7 +44,7 @@ def _printed(theorem: Theorem) -> str:
 
 
 def command(theorem: Theorem) -> str:
-    """What to type, in a shell or in Python."""
+    """The command that checks the theorem, in a shell or in Python."""
     about_a_table = set(theorem.needs) == {"model", "X", "y"} and not theorem.matrices
     if about_a_table and theorem.shell is not None:
         paper = package_of(theorem.key.partition("/")[0])
@@ -61,7 +61,7 @@ repository.</p>
 
 
 def numbered(paper: str, about: str) -> str:
-    """Item, equations, what it says, and where it is."""
+    """A table of the numbered items with their equations, statements and implementations."""
     rows = [
         (
             escape(item.name),
@@ -71,7 +71,7 @@ def numbered(paper: str, about: str) -> str:
         for item in items(paper)
     ]
     return _ITEMS_HOW + table(
-        f"Items of {about}", ("Item", "Equations", "What it says, and where it is"), rows, "items"
+        f"Items of {about}", ("Item", "Equations", "Statement, and where it is implemented"), rows, "items"
     )
 
 
@@ -87,7 +87,7 @@ def _figure(name: str) -> str:
 
 
 def _linked(why: str) -> str:
-    """The reason, with the keys of theorems and figures in it as links."""
+    """The text as HTML, with keys of theorems and figures as links."""
     known = {each.key: "figure" for each in figures()} | {each.key: "theorem" for each in theorems()}
 
     def replaced(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Pieces of HTML: formulas with indices and exponents, readable without any library; tables; errata."""
+"""HTML for formulas with indices and exponents, tables, links and errata, without JavaScript."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tacit.papers.pages import Erratum
 
 _SIGN = "[−+-]?"
 _LETTER = "[A-Za-zΑ-ωℓ∞⊥]"
-_NAME = "[a-z]{2,}[a-z_]*"  # a word is raised as a whole: scale^depth
+_NAME = "[a-z]{2,}[a-z_]*"  # words are raised as a whole, as in scale^depth
 _INDEXED = r"[A-Za-z0-9Α-ω\u0300-\u036fᵀ²‖∇∂′')\]>]"
 _INDEX = rf"max|min|TK|[ijkl]{{2}}|ℓ\d|{_LETTER}|\d+|\*"
 _AFTER_INDEX = "[A-Z](?![A-Za-z])|[^A-Za-z_]|$"  # X_nW is a product, A_NAME a name
 _RULES = [
     (re.compile(r"\^\(((?:[^()]|\([^()]*\))*)\)"), r"<sup>\1</sup>"),
     (re.compile(r"\^\{((?:[^{}]|\{[^{}]*\})*)\}"), r"<sup>\1</sup>"),
-    (re.compile(r"\^\{([^{}]*)\}"), r"<sup>\1</sup>"),  # inside of another
+    (re.compile(r"\^\{([^{}]*)\}"), r"<sup>\1</sup>"),  # nested
     (re.compile(r"_\{([^{}]*)\}"), r"<sub>\1</sub>"),
     (re.compile(rf"\^({_SIGN}(?:\d+(?:/\d+)?|{_NAME}|{_LETTER}))"), r"<sup>\1</sup>"),
     (re.compile(rf"(?<={_INDEXED})_({_INDEX})(?={_AFTER_INDEX})"), r"<sub>\1</sub>"),
@@ -26,7 +26,7 @@ _RULES = [
 
 
 def html(text: str) -> str:
-    """The text as HTML: α^{2−D} and x_n with raised and lowered parts."""
+    """The text as HTML with superscripts and subscripts, as in α^{2−D} and x_n."""
     found = escape(text, quote=False)
     for pattern, tags in _RULES:
         found = pattern.sub(tags, found)
@@ -34,17 +34,17 @@ def html(text: str) -> str:
 
 
 def anchor(kind: str, key: str) -> str:
-    """An id: figure-woodworth2020-fig1a."""
+    """An HTML id, such as figure-woodworth2020-fig1a."""
     return f"{kind}-{re.sub(r'[^a-z0-9]+', '-', key.lower())}"
 
 
 def link(target: str, text: str) -> str:
-    """To a place in this file; the text is HTML."""
+    """A link within the file; the text is HTML."""
     return f'<a href="#{target}">{text}</a>'
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") -> str:
-    """A table whose first column names its rows; cells are HTML, the caption and the heads are text."""
+    """A table whose first column has the row headers; cells are HTML, caption and column headers text."""
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in heads)
     body = "\n".join(
         f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
@@ -58,7 +58,7 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], nam
 
 
 def verdict(holds: bool) -> str:
-    """In words and in colour."""
+    """A verdict as coloured text."""
     return '<span class="holds">✓ holds</span>' if holds else '<span class="fails">✗ fails</span>'
 
 
@@ -68,7 +68,7 @@ depth, q(z) = 2 − √(4 + z²) + z·arcsinh(z/2), Q_α(β) = α² Σ q(βᵢ/�
 
 
 def articles(place: str, entries: Iterable[Erratum]) -> str:
-    """An article for each, with an id of this place."""
+    """One article for each text, with ids based on the given place."""
     parts = []
     for number, each in enumerate(entries):
         title = f"<h4>{html(each.title)}</h4>\n" if each.title else ""
@@ -78,7 +78,7 @@ def articles(place: str, entries: Iterable[Erratum]) -> str:
 
 
 def rendered(markdown: str) -> str:
-    """Markdown as HTML; links within the working copy lead nowhere from a single file, and are plain text."""
+    """Markdown as HTML; links to other files of the repository become plain text."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable("table")

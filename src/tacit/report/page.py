@@ -1,4 +1,4 @@
-"""The report: a page in HTML with everything in it."""
+"""The report as an HTML page."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tacit.report.panels import Shown, or_recorded, panel
 from tacit.show.output_files import marked
 
 _BEYOND = "beyond"
-_ABOUT = """Each figure of the papers on the implicit bias of gradient descent, made again from scratch, with
-what the papers say of it as claims that numbers decide; the theorems that Tacit can ask about data; where the
-papers are misprinted, what holds instead; and what goes beyond them. For each paper a table of its numbered
-items says where each is. Everything is in this one file."""
+_ABOUT = """This report contains every figure of the papers on the implicit bias of gradient descent,
+reproduced from scratch, with quantitative tests of the claims that the papers make about it; the theorems
+that Tacit can check on data; the corrected form of misprinted statements; and results beyond the papers. For
+each paper, a table of its numbered items shows where each is implemented. The file needs no other files."""
 
 
 def page(figures: Sequence[Shown], when: str) -> str:
-    """The report on these figures. when: the day it was made."""
+    """The report on these figures. when: its date."""
     made = {each.entry.key: each.content for each in figures if each.is_made}
     figures = [_told_apart(each, provenance.usual(list(made.values()))) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
@@ -46,7 +46,7 @@ def page(figures: Sequence[Shown], when: str) -> str:
 {style}</style>
 </head>
 <body>
-<a class="skip" href="#content">To the content</a>
+<a class="skip" href="#content">Skip to the content</a>
 <header>
 <h1>The papers, reproduced</h1>
 <p>{_ABOUT}</p>
@@ -62,7 +62,7 @@ def page(figures: Sequence[Shown], when: str) -> str:
 
 
 def _told_apart(shown: Shown, others: str) -> Shown:
-    """The figure, with what sets it apart from the others; or what is on record, where it was not made."""
+    """The figure, with a note if it was made differently; a recorded version if it was not made."""
     if not shown.is_made:
         return or_recorded(shown)
     return replace(shown, otherwise=provenance.otherwise(shown.content, others))
@@ -80,25 +80,25 @@ class _Paper:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Claims that hold, and claims that fail."""
+        """The number of claims that hold, and of claims that fail."""
         both = [each.counts for each in self.figures]
         return sum(held for held, _ in both), sum(failed for _, failed in both)
 
     @property
     def how_many(self) -> str:
-        """Figures that were made, of how many, and those that are shown as they are on record."""
+        """The number of figures that were made, of all figures, and of recorded ones."""
         recorded = sum(bool(each.instead_of) for each in self.figures)
         made = sum(each.is_made for each in self.figures) - recorded
-        return f"{made} of {len(self.figures)}" + (f", {recorded} on record" if recorded else "")
+        return f"{made} of {len(self.figures)}" + (f", {recorded} recorded" if recorded else "")
 
     @property
     def parts(self) -> list[str]:
-        """What its section has besides figures."""
+        """The parts of the section besides figures."""
         there = {"theorems": self.theorems, "errata": self.errata}
         return ["items", *(name for name, found in there.items() if found)]
 
     def section(self) -> str:
-        """All that there is about the paper."""
+        """The section about the paper."""
         own = [each for each in self.figures if not each.is_beyond]
         other = [each for each in self.figures if each.is_beyond]
         parts = [f'<section id="{self.key}"><h2>{escape(self.title)}</h2>']
@@ -107,7 +107,7 @@ class _Paper:
             parts += [f'<h3 id="{self.key}-figures">Figures</h3>', *map(panel, own)]
         if other:
             parts += [
-                f'<h3 id="{self.key}-others">Figures that the paper does not have</h3>',
+                f'<h3 id="{self.key}-others">Figures that are not in the paper</h3>',
                 *map(panel, other),
             ]
         if self.theorems:
@@ -136,7 +136,7 @@ def _name(shown: Shown) -> str:
     failing = shown.counts[1]
     if failing:
         return f"{name} ✗"
-    return f"{name} (on record)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
+    return f"{name} (recorded)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
 
 
 def _summary(papers: Sequence[_Paper], how: str) -> str:
@@ -172,9 +172,9 @@ def _beyond(papers: Sequence[_Paper]) -> str:
         if is_beyond(each)
     ]
     parts = [f'<section id="{_BEYOND}"><h2>Beyond the papers</h2>']
-    parts += ["<h3>Figures that the papers do not have</h3>", f"<ul>{''.join(figures)}</ul>"]
+    parts += ["<h3>Figures that are not in the papers</h3>", f"<ul>{''.join(figures)}</ul>"]
     parts += [
-        "<h3>Statements that the papers do not have, or sharper than theirs</h3>",
+        "<h3>Statements that are not in the papers, or sharper</h3>",
         f"<ul>{''.join(sharper)}</ul>",
     ]
     parts += [f"<h3>{NO_ERROR}</h3>", articles(anchor("more", NO_ERROR), remarks())]

@@ -1,6 +1,6 @@
-"""A figure of the report: its picture, its claims, and how it was made.
+"""Figures in the report, with their claims and how they were made.
 
-Those that need data which few machines have are shown as they were made once, at the sizes of the paper.
+Figures that need large data sets are shown in a recorded version at the sizes of the paper.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tacit.report.provenance import NAMES
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, what its JSON says of it ("left_out" or "error" where it was not made), and its PNG.
+    """A figure, the content of its JSON file ("left_out" or "error" if it was not made), and its PNG.
 
-    instead_of: why it was not made, where it is shown as it is on record. otherwise: in which way it was made
-    otherwise than this software would, or than the others were.
+    instead_of: the reason why it was not made, if a recorded version is shown. otherwise: the settings in
+    which it differs from this software or from the other figures.
     """
 
     entry: Entry
@@ -36,29 +36,31 @@ class Shown:
 
     @property
     def is_made(self) -> bool:
-        """Is there something to see?"""
+        """Whether there is a picture."""
         return self.picture is not None and "claims" in self.content
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Claims that hold, and claims that fail."""
+        """The number of claims that hold, and of claims that fail."""
         claims = self.content.get("claims", ())
         held = sum(claim["verdict"] == "holds" for claim in claims)
         return held, len(claims) - held
 
     @property
     def reason_why_not(self) -> str:
-        """Why it was not made."""
-        return str(self.content.get("left_out") or self.content.get("error") or "it is not in the folder")
+        """The reason why the figure was not made."""
+        return str(
+            self.content.get("left_out") or self.content.get("error") or "it is not in the folder of figures"
+        )
 
     @property
     def is_beyond(self) -> bool:
-        """Is it one that the paper does not have?"""
+        """Whether the figure is not in the paper."""
         return not self.entry.key.partition("/")[2].startswith("fig")
 
 
 def panel(shown: Shown) -> str:
-    """The figure as an article."""
+    """The figure as an HTML article."""
     place = anchor("figure", shown.entry.key)
     inside = _made(shown) if shown.is_made else _not_made(shown)
     return (
@@ -92,29 +94,29 @@ def _made(shown: Shown) -> str:
 
 def _record(shown: Shown) -> str:
     if not shown.instead_of:
-        words = f'<p class="missing"><strong>Made otherwise:</strong> {_sentence(shown.otherwise)}</p>\n'
+        words = f'<p class="missing"><strong>Made differently:</strong> {_sentence(shown.otherwise)}</p>\n'
         return words if shown.otherwise else ""
     return (
-        f'<p class="missing"><strong>On record, not made anew:</strong> {_sentence(shown.instead_of)} '
-        "Below is a run at the sizes of the paper that comes with Tacit, with the thresholds of its day; "
+        f'<p class="missing"><strong>Recorded version:</strong> {_sentence(shown.instead_of)} '
+        "This is a recorded run at the sizes of the paper, with the thresholds at the time of recording; "
         "the sizes are those of its several calls.</p>\n"
     )
 
 
 def _number(value: float | None) -> str:
-    return "nothing to measure" if value is None else f"{value:.4g}".replace("-", "−")
+    return "no measured claims" if value is None else f"{value:.4g}".replace("-", "−")
 
 
 def _picture(shown: Shown) -> str:
-    """The picture at two of its pixels to one of the page, and at all of them in a box that scrolls."""
+    """The picture at half its resolution, and at full size in a scrollable box."""
     assert shown.picture is not None
-    width, height = struct.unpack(">II", shown.picture[16:24])  # of PNG's first chunk
+    width, height = struct.unpack(">II", shown.picture[16:24])  # from the first chunk of the PNG
     data = base64.b64encode(shown.picture).decode()
     more = _caption(shown)
     caption = f"\n<figcaption>{more}</figcaption>" if more else ""
-    said = "The caption says what is drawn, the table" if more else "The table"
+    said = "The caption describes it; the table" if more else "The table"
     name = _name(shown)
-    alt = escape(f"Plot of {name}: {shown.entry.title}. {said} below has its claims and their numbers.")
+    alt = escape(f"Plot of {name}: {shown.entry.title}. {said} below lists its claims and their numbers.")
     kind = ' class="tall"' if height > width else ""
     size = f'width="{width // 2}" height="{height // 2}"'
     box = '<input type="checkbox" autocomplete="off">'
@@ -129,7 +131,7 @@ def _name(shown: Shown) -> str:
 
 
 def _caption(shown: Shown) -> str:
-    """Less its first sentence, which the heading has."""
+    """The caption without its first sentence, which is the heading."""
     return html(shown.entry.caption.partition(". ")[2])
 
 
@@ -155,7 +157,7 @@ def _plain(value: Any) -> str:
 
 
 def command(content: Mapping[str, Any]) -> str:
-    """What to type to make it again."""
+    """The command that reproduces the figure."""
     return f"tacit reproduce {content['figure']} --preset {content['preset']} --seed {content['seed']}"
 
 
@@ -164,7 +166,7 @@ def _not_made(shown: Shown) -> str:
     return (
         (f"<p>{caption}</p>\n" if caption else "")
         + f'<p class="missing"><strong>Not made:</strong> {_sentence(shown.reason_why_not)} '
-        f"Once that is mended, <code>tacit reproduce {escape(shown.entry.key)}</code> makes it.</p>"
+        f"To make it after resolving this, run <code>tacit reproduce {escape(shown.entry.key)}</code>.</p>"
     )
 
 
@@ -173,14 +175,14 @@ def _sentence(reason: str) -> str:
 
 
 _PLACES = (
-    Path(__file__).with_name("networks"),  # where pyproject.toml has it put when a package is built
-    Path(__file__).parents[3] / "docs" / "networks",  # of a working copy
+    Path(__file__).with_name("networks"),  # in an installed package (pyproject.toml)
+    Path(__file__).parents[3] / "docs" / "networks",  # in a checkout
 )
 _RECORDED = ("python", "numpy", "jax")
 
 
 def or_recorded(shown: Shown) -> Shown:
-    """The figure itself, if it was made; otherwise what is on record of it, if anything is."""
+    """The figure itself if it was made; otherwise its recorded version, if there is one."""
     if shown.is_made:
         return shown
     for place in _PLACES:
@@ -194,7 +196,7 @@ def or_recorded(shown: Shown) -> Shown:
 
 
 def _content(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What the calls took together, on what machine; drawing took the second that the file has itself."""
+    """The recorded content, with the total time of its calls and the machine instead of the drawing time."""
     calls = content["parameters"]["calls"]
     sizes: dict[str, list[Any]] = {}
     for call in calls:

@@ -1,4 +1,4 @@
-"""With what software, preset and seed figures were made, and which of them otherwise than the others."""
+"""The software, preset and seed with which figures were made, and the figures that differ."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ _LIBRARIES = {
     "jax": "JAX",
     "matplotlib": "Matplotlib",
 }
-_LISTED = 12  # figures that are named
+_LISTED = 12  # figures that are listed by name
 NAMES = {"tacit": "Tacit", **_LIBRARIES, "source": "source"}
 
 
 def sizes(content: Mapping[str, Any]) -> str:
-    """The preset and the seed, in words."""
+    """The preset and the seed as text."""
     return f"{content['preset']} preset, seed {content['seed']}"
 
 
 def usual(contents: Sequence[Mapping[str, Any]]) -> str:
-    """The preset and the seed that most figures have; the first of those that are equally common."""
+    """The most frequent preset and seed; the first one if several are equally frequent."""
     return Counter(map(sizes, contents)).most_common(1)[0][0] if contents else ""
 
 
 def otherwise(content: Mapping[str, Any], others: str) -> str:
-    """What sets a figure apart from what this software makes, and from what most others are, if anything."""
+    """The settings in which a figure differs from this software and from most figures; else empty."""
     own = sizes(content)
     parts = [
         _software(content.get("made_with", {}), made_with(content["figure"])),
-        f"{own}, where most have {others}" if own != others else "",
+        f"{own}, whereas most figures have {others}" if own != others else "",
     ]
     return "; ".join(part for part in parts if part)
 
 
 def _software(then: Mapping[str, Any], now: Mapping[str, str]) -> str:
-    """The Tacit that made it, if it is another one, or its libraries, if they are others."""
+    """The version of Tacit or of the libraries that made the figure, if it differs."""
     changed = [name for name, version in now.items() if then.get(name) != version]
     if not changed:
         return ""
     others = [f"{NAMES[name]} {then[name]}" for name in changed if name in then and name in _LIBRARIES]
-    others = ["other source"] * ("source" in changed) + others
+    others = ["different source code"] * ("source" in changed) + others
     by = f"made by Tacit {then.get('tacit', 'of an unknown version')}"
     return f"{by} with {', '.join(others)}" if others else by
 
 
 def summary(made: Mapping[str, Mapping[str, Any]]) -> str:
-    """A paragraph: what most figures are, and links to those that were made otherwise."""
+    """A paragraph about the settings of most figures, with links to the figures that differ."""
     if not made:
         return ""
     most = usual(list(made.values()))
@@ -63,5 +63,5 @@ def summary(made: Mapping[str, Mapping[str, Any]]) -> str:
     if not apart:
         return f"<p>{same}</p>\n"
     links = ", ".join(link(anchor("figure", key), escape(key)) for key in apart)
-    others = f"Otherwise: {links}." if len(apart) <= _LISTED else "The others say how they were made."
+    others = f"Otherwise: {links}." if len(apart) <= _LISTED else "The other figures state their settings."
     return f"<p>{same} {others}</p>\n"

@@ -70,11 +70,11 @@ class Certificate(Result):
     def summary(self) -> str:
         """The certificate in one line."""
         verdict = "holds" if self.holds else "FAILS"
-        line = f"KKT {verdict} (tolerance {self.tol:.0e}): stationarity {self.stationarity:.1e}"
-        line += f", feasibility {self.feasibility:.1e}"
+        line = f"KKT {verdict} (tolerance {self.tol:.0e}): stationarity = {self.stationarity:.1e}"
+        line += f", feasibility = {self.feasibility:.1e}"
         if self.problem == "margin":
-            line += f", complementarity {self.complementarity:.1e}"
-        return f"{line}; distance to the solution about {self.error:.1e}"
+            line += f", complementarity = {self.complementarity:.1e}"
+        return f"{line}; error = {self.error:.1e} (estimated distance to the solution)"
 
     def picture(self) -> Drawn:
         """Draw the multipliers of the samples."""

@@ -105,7 +105,7 @@ class Margin(Summarized, Pictured):
         """Why the margin is not certified; empty if it is."""
         if self.converged:
             return ""
-        return f"residual {self.kkt:.1e} of the optimality conditions, error about {self.error:.1e}"
+        return f"KKT residual = {self.kkt:.1e}, error = {self.error:.1e}"
 
     @cached_property
     def margins(self) -> Float:

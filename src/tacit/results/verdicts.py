@@ -174,7 +174,7 @@ def _interval(bound: Bound) -> str:
     """The inequality with the measured value; for an equality, the difference and its tolerance."""
     if not bound.threshold:
         return f"{bound.measured:.6g}"
-    looseness = f"(looseness {bound.looseness:.4g})".replace("inf", "∞")
+    looseness = f"(looseness = {bound.looseness:.4g})".replace("inf", "∞")
     if bound.equality is not None:
         value, tolerance = bound.equality
         difference = f"|{bound.measured:.6g} − {value:.6g}| = {abs(bound.measured - value):.2g}"

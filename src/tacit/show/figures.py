@@ -1,4 +1,4 @@
-"""How every figure is drawn and saved."""
+"""Drawing and saving of figures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from tacit.show.output_files import Output, marked, write_file
 STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
 _METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
-_STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"  # drawn as empty boxes
+# warnings about characters that would be drawn as empty boxes
+# warnings about characters that would be drawn as empty boxes
+_STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing that is not yet on any axes.
+    """A function that draws on given axes.
 
-    layout: arguments of `plt.subplots`. by: what it is a picture of, such as "limit", for its file's mark.
+    layout: arguments of `plt.subplots`. by: the kind of result, such as "limit", which is stored in the file.
     """
 
     draw: Callable[[Any], None]
@@ -31,7 +33,7 @@ class Picture:
     by: str
 
     def to(self, file: str | Path | None = None) -> Any:
-        """The path of the file that it was saved in, or a figure of Matplotlib."""
+        """Save the picture and return the path; without a file, return a Matplotlib figure."""
         if file is not None:
             return save_figure(self.draw, file, self.by, **self.layout)
         from matplotlib.style import context
@@ -42,14 +44,14 @@ class Picture:
 
 
 def save_figure(draw: Callable[[Any], None], path: str | Path, by: str, **layout: Any) -> Path:
-    """Draw on fresh axes (arguments of `plt.subplots` in layout) and save. by: as in `Picture`."""
+    """Draw on new axes (layout: arguments of `plt.subplots`) and save. by: as in `Picture`."""
     kind = figure_kind(path)
     (picture,) = render(draw, [kind], by, **layout)
     return write_file(picture, Output(path, kind, by))
 
 
 def figure_kind(path: str | Path) -> str:
-    """What kind of picture a file of this name is."""
+    """The format given by the suffix of a file name."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in _METADATA:
         raise InputError(f"a figure must be named .png, .pdf or .svg, not {str(path)!r}")
@@ -59,11 +61,11 @@ def figure_kind(path: str | Path) -> str:
 def render(
     draw: Callable[[Any], None], kinds: list[str], by: str, *, figsize: Any = None, **layout: Any
 ) -> list[bytes]:
-    """The picture as each of the kinds, drawn on fresh axes (arguments of `plt.subplots` in layout).
+    """Draw on new axes (layout: arguments of `plt.subplots`) and return the content of each kind of file.
 
-    by: what it is a picture of, as in `Picture`.
+    by: as in `Picture`.
     """
-    for name in ("matplotlib", "fontTools"):  # they remark on caches, fonts, and dates inside fonts
+    for name in ("matplotlib", "fontTools"):  # they log messages about caches and fonts
         logging.getLogger(name).setLevel(logging.ERROR)
     from matplotlib.style import context
 
@@ -79,7 +81,7 @@ def render(
 
 
 def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -> Any:
-    """A figure of Matplotlib, drawn and laid out."""
+    """A Matplotlib figure, drawn and laid out."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -91,9 +93,9 @@ def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -
 
 
 def level_line(ax: Any, x: Any, y: Any, name: str, at: int | None) -> None:
-    """A level set on a map, white with a dark edge, and its name on a white ground: seen on every colour.
+    """Draw a level set with its label, in white with a dark edge, so that it is visible on every colour.
 
-    at: the point of the line where its name stands; None for a line without.
+    at: the point of the line at which the label is placed; None for no label.
     """
     from matplotlib import patheffects
 
@@ -105,15 +107,15 @@ def level_line(ax: Any, x: Any, y: Any, name: str, at: int | None) -> None:
 
 
 def side_by_side(x: Any, place: int, count: int, width: float = 0.2) -> Any:
-    """Where on a logarithmic axis the marks of one of several series stand, so that none hides another.
+    """Positions of the marks of one of several series, shifted on a logarithmic axis to avoid overlap.
 
-    width: in decades, from the first series to the last.
+    width: distance in decades between the first and the last series.
     """
     return x * 10 ** (width * (place - (count - 1) / 2) / max(count - 1, 1))
 
 
 def _lay_out(figure: Any) -> None:
-    """Once, and not anew for every kind of picture: it costs as much as drawing."""
+    """Compute the layout once for all file formats, since it takes as long as drawing."""
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)
     figure.set_layout_engine("none")

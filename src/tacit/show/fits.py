@@ -1,4 +1,4 @@
-"""Fitted estimators: coefficients against the scale as a picture, and a fit in words."""
+"""Fitted estimators: pictures of coefficients against the scale, and summaries."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tacit.data.prepared import Design
 from tacit.data.printable import label
 from tacit.results.paths import CoefficientPath
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-from tacit.show.text import aligned, carriers, count, norms, top_features
+from tacit.show.text import aligned, count, equations, sizes, top_features
 
 if TYPE_CHECKING:
     from tacit.data.tables import Table
 
 
-_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
-_CLASSES = 6  # whose features are told
+_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name; coordinates that are drawn
+_CLASSES = 6  # whose features are printed
 
 
 def coefficients_picture(path: CoefficientPath, names: Sequence[str]) -> Picture:
-    """The largest coefficients by name, the chosen scale as a line, both ends as marks at the sides."""
+    """A picture of the largest coefficients, the selected scale (dashed) and both ends (marks)."""
     title = f"depth {path.depth:g}" + (f", stopped at {path.stop:.3g} of the loss" if path.stop else "")
 
     def draw(ax: Any) -> None:
@@ -43,7 +43,7 @@ def coefficients_picture(path: CoefficientPath, names: Sequence[str]) -> Picture
         ax.axhline(0, color="k", lw=0.5)
         ax.set_xscale("log")
         ax.set_xlim(1.3 * scales.max(), scales.min() / 1.3)
-        ax.set(xlabel="scale of the initialization, in units of the data", ylabel="coefficient")
+        ax.set(xlabel="scale of the initialization, relative to the data", ylabel="coefficient")
         ax.set_title("kernel end (●)", loc="left", color=KERNEL)
         ax.set_title("rich end" + " (◆)" * (path.rich is not None), loc="right", color=RICH)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4, title=title)
@@ -57,7 +57,7 @@ def _mark(ax: Any, scale: float, end: Float | None, i: int, color: str, marker: 
 
 
 def fit_report(estimator: Any, table: Table) -> str:
-    """Data, knob, score, predictor and certificate, a line each."""
+    """Summarize a fitted estimator: data, initialization, score, predictor and certificate."""
     samples, features = table.X.shape
     rows = np.atleast_2d(estimator.coef_)
     lines = {
@@ -65,9 +65,9 @@ def fit_report(estimator: Any, table: Table) -> str:
         "start": _start(estimator),
         "fit": _fit(estimator),
         **_score(estimator, table),
-        "predictor": f"{norms(rows)}   {carriers(rows.ravel())}",
+        "predictor": sizes(rows * Design(table.X, standardize=estimator.standardize).scale, None),
         **_features(estimator, rows, table),
-        "intercept": ", ".join(f"{b:.6g}" for b in np.ravel(estimator.intercept_)),
+        "intercept": "b = " + ", ".join(f"{b:.6g}" for b in np.ravel(estimator.intercept_)),
         "certificate": _certificate(estimator),
     }
     return aligned(lines)
@@ -79,14 +79,14 @@ def _classes(estimator: Any) -> str:
 
 
 def _start(estimator: Any) -> str:
-    """The knob, in the data's own units, and who chose it."""
+    """Depth and scale relative to the data, and how they were chosen."""
     scale, depth = (_of(estimator, name) for name in ("scale", "depth"))
-    by = "chosen by cross-validation" if hasattr(estimator, "cv_results_") else "as asked for"
-    return f"depth {depth:g}, scale {scale:.3g} in the data's own units, {by}"
+    by = "chosen by cross-validation" if hasattr(estimator, "cv_results_") else "as given"
+    return f"{equations(depth=f'{depth:g}', scale=f'{scale:.3g}')} (relative to the data), {by}"
 
 
 def _of(estimator: Any, name: str) -> Any:
-    """What was chosen, or what was asked for."""
+    """The chosen value of a parameter if there is one, else the given value."""
     return getattr(estimator, f"{name}_", None) or getattr(estimator, name, None)
 
 
@@ -94,36 +94,38 @@ def _fit(estimator: Any) -> str:
     loss = getattr(estimator, "loss_", None)
     stop = _of(estimator, "stop")
     if loss == "margin":
-        return "the predictor of largest margin"
+        return "maximum-margin predictor"
     if loss == "square":
-        ended = "its end" if stop is None else f"{stop:.3g} of the loss at the start"
-        return f"the flow that fits labels as the numbers −1 and 1 (square loss), to {ended}"
+        ended = "limit" if stop is None else f"stopped at {stop:.3g} of the initial loss"
+        return f"flow of the square loss on labels −1 and 1, {ended}"
     if loss is not None:
-        apart = "" if estimator.separable_ else "; no linear predictor separates these classes"
-        stopped = "" if stop is None else f", stopped at {stop:.3g} of what its loss can fall by"
-        return f"the flow of the {loss} loss{stopped}{apart}"
+        apart = "" if estimator.separable_ else "; the classes are not linearly separable"
+        stopped = "" if stop is None else f", stopped at {stop:.3g} of the possible decrease of the loss"
+        return f"flow of the {loss} loss{stopped}{apart}"
     if estimator.stopped_:
-        return f"the flow, stopped where the training loss is {stop:.3g} of that of a constant"
+        return f"flow, stopped when the training loss is {stop:.3g} of that of a constant"
     return (
-        "all samples are fitted" if estimator.interpolates_ else "least squares: these data cannot be fitted"
+        "limit; all samples are fitted"
+        if estimator.interpolates_
+        else "limit; least squares, because no predictor fits all samples"
     )
 
 
 def _score(estimator: Any, table: Table) -> dict[str, str]:
-    """The cross-validated score of what was chosen, beside that of knowing nothing."""
+    """The cross-validated score, and that of a constant predictor for comparison."""
     if not hasattr(estimator, "best_score_"):
         return {}
     folds = f"{estimator.n_splits_} folds"
     if hasattr(estimator, "classes_"):
         common = np.unique(table.y, return_counts=True)[1].max() / len(table.y)
-        share = f"{estimator.best_score_:.1%} right ({folds})"
-        return {"score": f"{share}; the most frequent class alone would be right in {common:.1%}"}
+        share = f"accuracy = {estimator.best_score_:.1%} ({folds})"
+        return {"score": f"{share}; share of the most frequent class = {common:.1%}"}
     rmse, spread = np.sqrt(-estimator.best_score_), table.y.std()
-    return {"score": f"RMSE {rmse:.4g} ({folds}); the target's standard deviation is {spread:.4g}"}
+    return {"score": f"RMSE = {rmse:.4g} ({folds}); standard deviation of the target = {spread:.4g}"}
 
 
 def _features(estimator: Any, rows: Any, table: Table) -> dict[str, str]:
-    """Those that contribute most, of every class where there are several."""
+    """The features that contribute most, for every class if there are several."""
     units = Design(table.X, standardize=True).units(table.y)
     if len(rows) == 1:
         return {"features": top_features(rows[0], table.features, units)}
@@ -136,5 +138,7 @@ def _certificate(estimator: Any) -> str:
     found = estimator.certificate_
     each = found if isinstance(found, tuple) else (found,)
     worst = max(float(one.stationarity) for one in each)
-    of = "of largest margin" if getattr(estimator, "loss_", "") == "margin" else "of least Q for its outputs"
-    return f"{'holds' if all(one.holds for one in each) else 'DOES NOT HOLD'}: {of}, stationarity {worst:.0e}"
+    margin = getattr(estimator, "loss_", "") == "margin"
+    optimal = "maximum margin" if margin else "minimum of Q for these outputs"
+    state = "holds" if all(one.holds for one in each) else "DOES NOT HOLD"
+    return f"{state} ({optimal}), stationarity = {worst:.0e}"

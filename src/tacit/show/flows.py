@@ -1,4 +1,4 @@
-"""A trajectory as a picture: loss, predictor, margins and conserved quantities against the clock."""
+"""Picture of a trajectory: loss, predictor, margins and conserved quantities against time or accuracy."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tacit.results.trajectory import Trajectory
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
 
 _SHOWN = 6  # coordinates with a colour and a name
-_FAINT = 400  # coordinates drawn at all
+_FAINT = 400  # coordinates that are drawn
 _SAMPLES = 60
-_FEW = 20  # instants that are drawn as points
-_STILL = 1e-4  # a change of accuracy; what comes before it is not drawn on a logarithmic axis
-_FAR = 1e3  # accuracy, from where on its axis is logarithmic
-_KERNEL_WORK = 2e10  # multiplications that the turning of the kernel is worth
+_FEW = 20  # fewer recorded times than this are drawn as points
+_STILL = 1e-4  # change of accuracy before which nothing is drawn on a logarithmic axis
+_FAR = 1e3  # accuracy above which its axis is logarithmic
+_KERNEL_WORK = 2e10  # multiplications up to which the change of the kernel is computed for the picture
 
 
 @dataclass(frozen=True, eq=False)
-class FlowPortrait:
-    """What the picture shows."""
+class FlowPanels:
+    """The data of the picture."""
 
     trajectory: Trajectory
     names: Sequence[str]  # as labels
@@ -40,20 +40,18 @@ class FlowPortrait:
 def flow_picture(
     trajectory: Trajectory, end: Float | None, *, clock: str | None = None, names: Sequence[str] | None = None
 ) -> Picture:
-    """Four panels: the loss in time, and predictor, samples and conserved quantities against the clock.
+    """A picture with four panels: loss, predictor, samples and conserved quantities.
 
-    clock: "time" or "accuracy"; left out, time for the square loss and accuracy for the others. end: the
-    predicted limit, marked at the end where it is known.
+    clock: "time" or "accuracy"; by default, time for the square loss and accuracy for the others. end: the
+    predicted limit, marked at the end of the curves, if it is known.
     """
-    portrait = _portrait(trajectory, end, clock, names)
-    return Picture(
-        lambda axes: _draw(portrait, axes), {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2}, "flow"
-    )
+    panels = _panels(trajectory, end, clock, names)
+    return Picture(lambda axes: _draw(panels, axes), {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2}, "flow")
 
 
-def _portrait(
+def _panels(
     trajectory: Trajectory, end: Float | None, clock: str | None, names: Sequence[str] | None
-) -> FlowPortrait:
+) -> FlowPanels:
     flat, labels = _paths(trajectory, names)
     times, label = _clock(trajectory, clock)
     separating = trajectory.loss_function.separating and trajectory.model.has_predictor
@@ -63,7 +61,7 @@ def _portrait(
     samples = trajectory.margins.reshape(len(flat), -1)
     target = np.linalg.norm(trajectory.y) or 1.0
     residuals = np.abs(trajectory.y - trajectory.outputs).reshape(len(flat), -1) / target
-    return FlowPortrait(
+    return FlowPanels(
         trajectory,
         labels,
         times,
@@ -76,7 +74,7 @@ def _portrait(
 
 
 def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, Sequence[str]]:
-    """The coordinates of the predictor at every instant, with their labels; of huge ones some."""
+    """The coordinates of the predictor at every time with their labels; the largest of big matrices."""
     predictor, instants = trajectory.predictor, len(trajectory.accuracy)
     if isinstance(predictor, np.ndarray):
         labels = _names(predictor.shape) if names is None else [label(name, 18) for name in names]
@@ -90,7 +88,7 @@ def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, 
 
 
 def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
-    """The clock at every instant, and what it is called."""
+    """The values of the clock, and the label of its axis."""
     separating = trajectory.loss_function.relative
     clock = clock or ("accuracy" if separating else "time")
     if clock == "accuracy":
@@ -119,19 +117,19 @@ def _turning(trajectory: Trajectory) -> Float | None:
     return None if trajectory.linearized or not small or work > _KERNEL_WORK else trajectory.kernel_distance
 
 
-def _draw(portrait: FlowPortrait, axes: Any) -> None:
+def _draw(panels: FlowPanels, axes: Any) -> None:
     (loss, predictor), (fit, kept) = axes
-    _draw_loss(portrait, loss)
-    _draw_predictor(portrait, predictor)
-    _draw_fit(portrait, fit)
-    _draw_kept(portrait, kept)
+    _draw_loss(panels, loss)
+    _draw_predictor(panels, predictor)
+    _draw_fit(panels, fit)
+    _draw_kept(panels, kept)
     for axis in (predictor, fit, kept):
-        axis.set_xlabel(portrait.clock_label)
-        _set_scale(axis, portrait.clock, portrait.trajectory.accuracy)
+        axis.set_xlabel(panels.clock_label)
+        _set_scale(axis, panels.clock, panels.trajectory.accuracy)
 
 
 def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
-    """Logarithmic, where the values span decades, from where the accuracy begins to change."""
+    """Use a logarithmic axis if the values span two decades, from where the accuracy begins to change."""
     if values is accuracy and accuracy[-1] < 100:
         return
     finite = np.isfinite(values)
@@ -144,12 +142,12 @@ def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
 
 
 def _style(trajectory: Trajectory) -> dict[str, Any]:
-    """Few instants are points of the trajectory; what lies between them is not known."""
+    """Draw few recorded times as points, since the curve between them is unknown."""
     return {"marker": "o", "ms": 3, "ls": ":"} if len(trajectory.accuracy) < _FEW else {}
 
 
-def _draw_loss(portrait: FlowPortrait, axis: Any) -> None:
-    trajectory = portrait.trajectory
+def _draw_loss(panels: FlowPanels, axis: Any) -> None:
+    trajectory = panels.trajectory
     times, label = _time(trajectory)
     if (trajectory.loss > 0).all():
         axis.semilogy(times, trajectory.loss, color="k", **_style(trajectory))
@@ -163,61 +161,61 @@ def _draw_loss(portrait: FlowPortrait, axis: Any) -> None:
     axis.set_title(trajectory.loss_function.name, loc="left")
 
 
-def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
-    paths, style = portrait.paths, _style(portrait.trajectory)
+def _draw_predictor(panels: FlowPanels, axis: Any) -> None:
+    paths, style = panels.paths, _style(panels.trajectory)
     order = np.argsort(-np.abs(paths[-1]))
     faint = order[_SHOWN:_FAINT]
-    axis.plot(portrait.clock, paths[:, faint], color=MUTED, lw=0.4, alpha=0.6, **style)
+    axis.plot(panels.clock, paths[:, faint], color=MUTED, lw=0.4, alpha=0.6, **style)
     for place, i in enumerate(order[:_SHOWN]):
-        axis.plot(portrait.clock, paths[:, i], color=f"C{place}", label=portrait.names[i], **style)
-        if portrait.end is not None:
-            axis.plot(portrait.clock[-1], portrait.end[i], "o", mfc="none", color=f"C{place}", clip_on=False)
-    if portrait.end is not None:
+        axis.plot(panels.clock, paths[:, i], color=f"C{place}", label=panels.names[i], **style)
+        if panels.end is not None:
+            axis.plot(panels.clock[-1], panels.end[i], "o", mfc="none", color=f"C{place}", clip_on=False)
+    if panels.end is not None:
         axis.plot([], [], "o", mfc="none", color="k", label="predicted limit")
-    separating = portrait.trajectory.loss_function.separating
+    separating = panels.trajectory.loss_function.separating
     what = r"direction $w/\|w\|$" if separating else r"predictor $w$"
-    axis.set_ylabel(what if portrait.trajectory.model.has_predictor else "outputs $f(x_n)$")
-    every = "all coordinates" if portrait.trajectory.model.has_predictor else "all outputs"
+    axis.set_ylabel(what if panels.trajectory.model.has_predictor else "outputs $f(x_n)$")
+    every = "all coordinates" if panels.trajectory.model.has_predictor else "all outputs"
     title = every if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
     axis.set_title(title, loc="left")
     low, high = axis.get_ylim()
-    axis.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
+    axis.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
     axis.legend(loc="upper left", ncols=3)
 
 
-def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
-    order = np.argsort(portrait.fit[-1])[:_SAMPLES]
-    style = _style(portrait.trajectory)
-    axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
-    if not (portrait.trajectory.loss_function.separating or portrait.trajectory.loss_function.classes):
+def _draw_fit(panels: FlowPanels, axis: Any) -> None:
+    order = np.argsort(panels.fit[-1])[:_SAMPLES]
+    style = _style(panels.trajectory)
+    axis.plot(panels.clock, panels.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
+    if not (panels.trajectory.loss_function.separating or panels.trajectory.loss_function.classes):
         axis.set_yscale("log")
         axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
     else:
-        least = portrait.fit.min(axis=1)
-        axis.plot(portrait.clock, least, color=RICH, lw=1.6, label="the smallest", **style)
+        least = panels.fit.min(axis=1)
+        axis.plot(panels.clock, least, color=RICH, lw=1.6, label="smallest", **style)
         axis.axhline(0, color="k", lw=0.5)
-        unit = r" / \|w\|" if portrait.trajectory.model.has_predictor else ""
-        classes = portrait.trajectory.loss_function.classes
+        unit = r" / \|w\|" if panels.trajectory.model.has_predictor else ""
+        classes = panels.trajectory.loss_function.classes
         axis.set_ylabel(r"margins $f_y - f_k$" if classes else rf"margins $y_n f(x_n){unit}$")
         axis.legend(loc="best")
     axis.set_title("samples", loc="left")
 
 
-def _draw_kept(portrait: FlowPortrait, axis: Any) -> None:
-    style = _style(portrait.trajectory)
-    smallest = 1e-16  # a change of nothing at all still has its place on a logarithmic axis
-    for place, (name, drift) in enumerate(portrait.trajectory.drifts.items()):
+def _draw_kept(panels: FlowPanels, axis: Any) -> None:
+    style = _style(panels.trajectory)
+    smallest = 1e-16  # replaces 0 on the logarithmic axis
+    for place, (name, drift) in enumerate(panels.trajectory.drifts.items()):
         axis.plot(
-            portrait.clock, np.maximum(drift, smallest), color=f"C{place}", label=label(name, 40), **style
+            panels.clock, np.maximum(drift, smallest), color=f"C{place}", label=label(name, 40), **style
         )
-    if portrait.turning is not None:
-        turning = np.where(portrait.turning > smallest, portrait.turning, np.nan)
+    if panels.turning is not None:
+        turning = np.where(panels.turning > smallest, panels.turning, np.nan)
         style = style or {"ls": "--"}
-        axis.plot(portrait.clock, turning, color=TRUTH, label="turning of the tangent kernel", **style)
+        axis.plot(panels.clock, turning, color=TRUTH, label="change of the tangent kernel", **style)
     axis.set_yscale("log")
     axis.set_ylim(1e-17, 3)
     axis.set_ylabel("relative change")
-    turns = portrait.turning is not None
+    turns = panels.turning is not None
     axis.set_title("conserved quantities" + (", and the kernel" if turns else ""), loc="left")
-    if portrait.trajectory.drifts or turns:
+    if panels.trajectory.drifts or turns:
         axis.legend(loc="best")

@@ -1,4 +1,4 @@
-"""Level sets of a potential with flows that end where they touch the solutions; or flows that end apart."""
+"""Pictures of derived potentials: level sets touching the solutions, or flows with different ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tacit.data.printable import label
 from tacit.show.figures import KERNEL, RICH, TRUTH, Picture
 
 _COLOURS = (KERNEL, RICH, TRUTH)
-_ROOM = 0.06  # around what is drawn, relative to its size
+_ROOM = 0.06  # margin around the curves, relative to their size
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Apart:
 
 
 def level_picture(portrait: Levels) -> Picture:
-    """Level sets, and for each flow the line of solutions and the level set that touches it."""
+    """A picture of level sets, and for each flow the line of solutions and the level set that touches it."""
 
     def draw(ax: Any) -> None:
         _draw_levels(portrait, ax)
@@ -64,7 +64,7 @@ def level_picture(portrait: Levels) -> Picture:
         _frame(ax, np.vstack(portrait.curves))
         ax.plot([], [], color="0.25", lw=1.8, label="gradient flow")
         ax.plot([], [], color="0.25", lw=1.0, ls=(0, (4, 2)), label="solutions $x\\cdot w = y$")
-        ax.plot([], [], "o", color="0.25", mfc="w", mew=1.4, label="where $Q$ touches them")
+        ax.plot([], [], "o", color="0.25", mfc="w", mew=1.4, label="minimum of $Q$")
         i, j = portrait.pair
         ax.set(xlabel=f"$w_{{{i + 1}}}$", ylabel=f"$w_{{{j + 1}}}$")
         _finish(ax, portrait.title)
@@ -91,7 +91,7 @@ def _draw_line(ax: Any, normal: Float, end: Float, portrait: Levels, colour: str
 
 
 def _arrow(ax: Any, flow: Float, colour: str) -> None:
-    """Halfway along."""
+    """Draw an arrow half way along the curve."""
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(flow, axis=0), axis=1))])
     at = [np.interp(share * lengths[-1], lengths, flow[:, axis]) for share in (0.5, 0.56) for axis in (0, 1)]
     shape = {"arrowstyle": "-|>", "color": colour, "lw": 1.2, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
@@ -99,7 +99,7 @@ def _arrow(ax: Any, flow: Float, colour: str) -> None:
 
 
 def apart_picture(portrait: Apart) -> Picture:
-    """Flows of several losses, and the line of solutions along which their ends are spread."""
+    """A picture of flows of several losses, which end at different points of the line of solutions."""
 
     def draw(ax: Any) -> None:
         from matplotlib import colormaps
@@ -113,7 +113,7 @@ def apart_picture(portrait: Apart) -> Picture:
         _frame(ax, np.vstack(portrait.flows), 0.08)
         ax.set(
             xlabel=f"along the solutions (ends up to {portrait.spread:.2g} apart)",
-            ylabel="away from them, towards $w_0$",
+            ylabel="orthogonal to them, towards $w_0$",
         )
         _finish(ax, portrait.title)
 

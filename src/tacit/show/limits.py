@@ -1,4 +1,4 @@
-"""A limit between its two ends, as a picture."""
+"""Pictures of limits, margins and certificates."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tacit.results.margin import Margin
 from tacit.show.figures import KERNEL, RICH, Picture
 
 _SHOWN = 24  # coordinates
-_FLAT = 0.05  # the distance axis reaches at least this far, so that rounding is not magnified
+_FLAT = 0.05  # least range of the distance axis, so that round-off is not magnified
 
 
 def limit_picture(result: Limit, names: Sequence[str], scales: OtherScales | None) -> Picture:
-    """Largest coordinates of the limit and its ends; and distances to the ends against the scale.
+    """A picture of the largest coordinates of the limit and its ends, and of the distances by scale.
 
-    Where the scale cannot be changed the distances are left out, and where there are no ends, those too.
+    The distances are omitted if the model has no scale; the ends are omitted if they do not exist.
     """
 
     def draw(axes: Any) -> None:
@@ -36,7 +36,7 @@ def limit_picture(result: Limit, names: Sequence[str], scales: OtherScales | Non
 
 
 def margin_picture(result: Margin, names: Sequence[str]) -> Picture:
-    """Largest coordinates of the predictor, and the margins of all samples with those that hold it."""
+    """A picture of the largest coordinates of the predictor, the margins and the support vectors."""
 
     def draw(axes: Any) -> None:
         draw_coordinates(result.predictor, names, None, axes[0])
@@ -55,20 +55,20 @@ def _draw_margins(margins: Float, support: Index, ax: Any) -> None:
 
 
 def certificate_picture(result: Certificate) -> Picture:
-    """The multipliers of the samples."""
+    """A picture of the multipliers of the samples."""
     dual, title = result.dual, f"KKT {'holds' if result.holds else 'FAILS'}"
 
     def draw(ax: Any) -> None:
         ax.axhline(0, color="k", lw=0.5)
         ax.vlines(np.arange(len(dual)), 0, dual, color="0.6", lw=1.0)
         ax.plot(dual, "o", ms=3.5, color=KERNEL)
-        ax.set(xlabel="sample, counted from 0", ylabel=r"multiplier $\nu$", title=title)
+        ax.set(xlabel="sample (numbered from 0)", ylabel=r"multiplier $\nu$", title=title)
 
     return Picture(draw, {"figsize": (4.6, 3.4)}, "certificate")
 
 
 def draw_coordinates(predictor: Float, names: Sequence[str], scales: OtherScales | None, ax: Any) -> None:
-    """The largest coordinates of a predictor as bars, with those of both ends if they are known."""
+    """Draw the largest coordinates of a predictor as bars, with those of both ends if known."""
     w = predictor.ravel()
     order = np.argsort(-np.abs(w))[:_SHOWN]
     place = np.arange(len(order))
@@ -81,7 +81,7 @@ def draw_coordinates(predictor: Float, names: Sequence[str], scales: OtherScales
     ax.set_xticks(place, labels, rotation=90, fontsize=6.5)
     which = "all" if len(order) == len(w) else f"the {len(order)} largest of {len(w):,}"
     ax.set(ylabel="coefficient", title=f"{which} coefficients")
-    if scales is not None:  # bars alone need no name
+    if scales is not None:  # bars alone need no legend
         ax.legend(loc="best")
 
 
@@ -94,6 +94,6 @@ def _draw_distances(scales: OtherScales, ax: Any) -> None:
     ax.set(
         xlabel="predictor's initial scale, relative to your model",
         ylabel="relative distance of the limit",
-        ylim=(0, 1.35 * highest),  # room for the legend
+        ylim=(0, 1.35 * highest),  # space for the legend
     )
     ax.legend(loc="upper left", frameon=True, framealpha=1.0, edgecolor="none")

@@ -1,4 +1,4 @@
-"""Monitors in words and as pictures."""
+"""Summaries and pictures of monitors."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
 _ROWS = 12  # records in a table
 _CURVES = 7  # layers with a colour
-_ROUNDING = 1e-14  # a kernel distance that is none
+_ROUNDING = 1e-14  # kernel distances below this are round-off
 _NEAR = 0.1  # the threshold of regimes
 
 
 def monitor_report(result: Monitor) -> str:
-    """A table of some records, the first and the last among them."""
+    """Summarize a monitor: a table of up to twelve records, including the first and the last."""
     reduction = f", on {result.watched.reduction}" if result.watched.reduction else ""
     head = f"  {result.network!r}{reduction}"
     if not result.steps:
-        return f"{head}\n  nothing recorded yet"
+        return f"{head}\n  no records yet"
     shown = np.unique(np.linspace(0, len(result) - 1, _ROWS).round().astype(int))
     movement = result.movement
     most = [max(movement, key=lambda name: _size(movement[name][i])) for i in range(len(result))]
-    rows = [("step", "loss", "kernel 1 − cos", "angle", "outputs", "moved most")]
+    rows = [("step", "loss", "kernel 1 − cos", "angle", "outputs", "largest change")]
     for i in shown:
         loss = "" if np.isnan(result.loss[i]) else f"{result.loss[i]:.3g}"
         numbers = (f"{result.kernel_distance[i]:.2g}", f"{np.degrees(result.kernel_angle[i]):.2g}°")
@@ -41,14 +41,14 @@ def _size(value: float) -> float:
 
 
 def monitor_picture(result: Monitor) -> Picture:
-    """Four panels against the step: loss and outputs, kernel, layers, balance."""
+    """A picture with four panels: loss and outputs, kernel, layers and balance."""
 
     def draw(axes: Any) -> None:
         steps = np.array(result.steps)
         _outputs(axes[0, 0], steps, result)
         _kernel(axes[0, 1], steps, result)
         _curves(axes[1, 0], steps, result.movement)
-        axes[1, 0].set(yscale="log", title="movement of layers", ylabel=r"$\|W' - W\|/\|W\|$")
+        axes[1, 0].set(yscale="log", title="relative change of layers", ylabel=r"$\|W' - W\|/\|W\|$")
         _curves(axes[1, 1], steps, result.balance)
         axes[1, 1].set(title="balance of layers", ylabel=r"$\|W_{l+1}\|^2 - \|W_l\|^2$")
         for ax in axes.ravel():
@@ -64,7 +64,7 @@ def _outputs(ax: Any, steps: Any, result: Monitor) -> None:
     known = np.isfinite(result.loss)
     if known.any():
         ax.plot(steps[known], result.loss[known], "o-", ms=3, color=RICH, label="loss")
-    ax.plot(steps, result.output_norm, "o-", ms=3, color=KERNEL, label="size of outputs")
+    ax.plot(steps, result.output_norm, "o-", ms=3, color=KERNEL, label="norm of the outputs")
     ax.set(yscale="log", title="training")
     ax.legend()
 
@@ -73,11 +73,11 @@ def _kernel(ax: Any, steps: Any, result: Monitor) -> None:
     moved = np.where(result.kernel_distance > _ROUNDING, result.kernel_distance, np.nan)
     ax.plot(steps, moved, "o-", ms=3, color=KERNEL)
     ax.axhline(_NEAR, color=MUTED, lw=0.8, ls="--")
-    ax.set(yscale="log", title="kernel distance from the start", ylabel=r"$1 - \cos\angle(K_0, K_t)$")
+    ax.set(yscale="log", title="kernel distance from initialization", ylabel=r"$1 - \cos\angle(K_0, K_t)$")
 
 
 def _curves(ax: Any, steps: Any, curves: dict[str, Any]) -> None:
-    """The curves that end highest have a name."""
+    """Draw the curves; those that end highest have a label."""
     named = sorted(curves, key=lambda name: -_size(abs(curves[name][-1])))[:_CURVES]
     for name, values in curves.items():
         good = np.where(np.isfinite(values) & (values != 0), values, np.nan)

@@ -1,4 +1,4 @@
-"""Files that Tacit writes: whole or not at all, and never over anything but the same thing of its own."""
+"""Output files: written completely or not at all, and never over files of another origin."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tacit.data.json_values import MADE_BY, as_json
 from tacit.data.printable import is_seen
 from tacit.errors import InputError
 
-_LOOK = 16_384  # bytes of either end of a file in which our mark must stand
+_LOOK = 16_384  # bytes at both ends of a file that are searched for the mark
 _MARK = rb"made by Tacit(?: \[([^\]]*)\])?"
-_MARKS = {  # how a file of ours begins, and where in it the mark is; CSV has no place for one
+_MARKS = {  # the beginning of a file by Tacit, with the position of the mark; CSV has no place for one
     "html": rb"<!DOCTYPE html>\n<!-- " + _MARK + rb" -->",
     "json": rb'\s*\{\s*"made_by":\s*"' + _MARK + rb'"',
     "nc": rb"CDF.*made_by\0.{8}" + _MARK,
@@ -35,9 +35,9 @@ _for_json: ContextVar[TextIO | None] = ContextVar("for_json", default=None)
 class Output(NamedTuple):
     """A file to be written.
 
-    kind: "csv", "html", "json", "nc", "pdf", "png" or "svg". by: what writes it, such as "limit": it replaces
-    nothing that Tacit wrote as something else. force: it does, but nothing that others wrote. instead: what
-    one can do about it.
+    kind: "csv", "html", "json", "nc", "pdf", "png" or "svg". by: the kind of result, such as "limit";
+    files of Tacit with other results are replaced only with force, other files never. instead: advice for the
+    error message.
     """
 
     path: str | Path
@@ -48,55 +48,55 @@ class Output(NamedTuple):
 
 
 def marked(by: str) -> str:
-    """The mark of a file: that it is ours, and what wrote it."""
+    """The mark in a file written by Tacit, with the kind of result."""
     return f"{MADE_BY} [{by}]"
 
 
-def claim(output: Output) -> Path:
-    """The path, if the file can be written there and nothing of the user's would be lost.
+def check_output(output: Output) -> Path:
+    """Check that a file can be written without replacing files of another origin, and return its path.
 
-    The folder must be there; `InputError` says what is in the way.
+    Raises `InputError` if the folder does not exist or the file may not be replaced.
     """
     path, place = Path(output.path), Path(os.path.realpath(output.path))
     with _refusing(f"write {path}"):
         if place.exists():
             _check_replaceable(output)
     if not place.parent.is_dir():
-        raise InputError(f"cannot write {path}: no folder {path.parent}; make it first")
+        raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
     with _refusing(f"write {path}"):
         tempfile.TemporaryFile(dir=place.parent).close()
     return path
 
 
 def make_folder(path: str | Path) -> None:
-    """A folder for files of ours, with those above it."""
+    """Make a folder for output files, with its parents."""
     with _refusing(f"make the folder {path}"):
         Path(path).mkdir(parents=True, exist_ok=True)
 
 
-def claim_all(outputs: Iterable[Output]) -> None:
-    """Claim every path; no two may be the same file."""
+def check_outputs(outputs: Iterable[Output]) -> None:
+    """Check every output; raise if two of them are the same file."""
     taken: set[str] = set()
     for output in outputs:
-        claim(output)
+        check_output(output)
         place = os.path.realpath(output.path)
         if place in taken:
-            raise InputError(f"{output.path} is asked for twice; every output needs a file of its own")
+            raise InputError(f"{output.path} is given twice; every output needs its own file")
         taken.add(place)
 
 
 def write_file(content: bytes, output: Output) -> Path:
-    """Write all of the content or nothing: under another name, which then takes the place of the path."""
+    """Write the content to a temporary file, which then replaces the path: completely or not at all."""
     write_together([(content, output)])
     return Path(output.path)
 
 
 def write_together(files: Iterable[tuple[bytes, Output]]) -> None:
-    """Write contents to their files: every one whole, and none before all of them are ready."""
+    """Write several files, each completely, and none before all of them are ready."""
     drafts: dict[Path, Path] = {}
     try:
         for content, output in files:
-            place = Path(os.path.realpath(claim(output)))
+            place = Path(os.path.realpath(check_output(output)))
             drafts[place] = place.with_name(f".tacit-{secrets.token_hex(8)}")
             with _refusing(f"write {output.path}"):
                 _write_draft(drafts[place], content, place)
@@ -109,10 +109,10 @@ def write_together(files: Iterable[tuple[bytes, Output]]) -> None:
 
 
 def _write_draft(draft: Path, content: bytes, place: Path) -> None:
-    """Write a file that is to take the place of another, with the permissions of that one.
+    """Write a temporary file that will replace another one, with the permissions of that one.
 
-    It has them before it has any content, which nobody else may read in the meantime. Without a file to
-    replace, permissions follow the umask.
+    The permissions are set before the content is written, so that it is never readable by others. If no file
+    is replaced, the permissions follow the umask.
     """
     there = place.stat() if place.exists() else None
     draft.touch(0o666 if there is None else 0o600, exist_ok=False)
@@ -122,18 +122,18 @@ def _write_draft(draft: Path, content: bytes, place: Path) -> None:
 
 
 def _keep_permissions(draft: Path, there: os.stat_result) -> None:
-    """The owner, where the system allows it, and who may read and write."""
+    """Copy the permissions and, if the system allows it, the owner."""
     mode = there.st_mode & 0o777
     if hasattr(os, "chown") and (there.st_uid, there.st_gid) != (os.geteuid(), draft.stat().st_gid):
         try:
             os.chown(draft, there.st_uid, there.st_gid)
-        except OSError:  # the group is another one now: it gets what everybody has
+        except OSError:  # the group has changed, so it gets the permissions of others
             mode = mode & 0o707 | (mode & 0o007) << 3
     draft.chmod(mode)
 
 
 def write_json(content: dict[str, Any], path: str, by: str) -> None:
-    """JSON into a file, or to standard output (in ASCII, for any terminal or pipe) if the path is "-"."""
+    """Write JSON to a file, or to standard output (as ASCII) if the path is "-"."""
     if path == "-":
         print(_json_text(content, by, ensure_ascii=True), file=_for_json.get() or sys.stdout)
         return
@@ -142,7 +142,7 @@ def write_json(content: dict[str, Any], path: str, by: str) -> None:
 
 @contextmanager
 def reserving_output() -> Iterator[None]:
-    """As long as this lasts, standard output is for JSON alone: prints go to standard error."""
+    """A context in which standard output is reserved for JSON; prints go to standard error."""
     token = _for_json.set(sys.stdout)
     try:
         with redirect_stdout(sys.stderr):
@@ -162,19 +162,19 @@ def netcdf_file(data: Any, by: str) -> bytes:
     try:
         return bytes(content)
     finally:
-        if isinstance(content, memoryview):  # a view that dies with its buffer makes Python 3.13 complain
+        if isinstance(content, memoryview):  # Python 3.13 warns if the buffer is deleted before the view
             content.release()
 
 
 def _json_text(content: dict[str, Any], by: str, ensure_ascii: bool) -> str:
     named = as_json({"made_by": marked(by), **content})
     text = json.dumps(named, indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
-    # A terminal that shows the file must not act on names in it; the JSON means the same with escapes.
+    # Names in the file must not control a terminal that shows it; escapes do not change the JSON value.
     return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
 
 
 def _escaped(line: str) -> str:
-    r"""A line of JSON, with \u escapes for characters that act on terminals and for lone surrogates."""
+    r"""A line of JSON with \u escapes for control characters and lone surrogates."""
     return "".join(each if is_seen(each) else json.dumps(each)[1:-1] for each in line)
 
 
@@ -183,24 +183,26 @@ def _check_replaceable(output: Output) -> None:
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")
     if not path.is_file():
-        raise InputError(f"{path} is a device or a pipe; name an ordinary file")
+        raise InputError(f"{path} is a device or a pipe; name a regular file")
     if not os.access(path, os.W_OK):
-        raise InputError(f"{path} is protected from writing; choose another name")
-    if path.stat().st_size == 0:  # made by mktemp, or by a disk that was full: nothing is in it
+        raise InputError(f"{path} is write-protected; choose another name")
+    if path.stat().st_size == 0:  # empty files, for example by mktemp, may be replaced
         return
     if kind == "csv":
         raise InputError(f"{path} exists, and Tacit does not replace CSV files; {_INSTEAD}")
     writer = _writer(path, kind)
     if writer is None:
         raise InputError(f"{path} exists and was not written by Tacit as {kind.upper()}; {_INSTEAD}")
-    if writer not in ("", output.by) and not output.force:  # marks did not always say what wrote a file
+    if (
+        writer not in ("", output.by) and not output.force
+    ):  # early versions wrote marks without the kind of result
         raise InputError(
             f"{path} was written by Tacit as {writer!r}, and {output.by!r} would replace it; {output.instead}"
         )
 
 
 def _writer(path: Path, kind: str) -> str | None:
-    """What has written the file, "" if it does not say; None if it is not of this kind, with our mark."""
+    """The kind of result in the mark of a file; "" if the mark has none; None if there is no mark."""
     with path.open("rb") as file:
         ends = file.read(_LOOK)
         file.seek(max(len(ends), path.stat().st_size - _LOOK))
@@ -211,7 +213,7 @@ def _writer(path: Path, kind: str) -> str | None:
 
 @contextmanager
 def _refusing(to_do: str) -> Iterator[None]:
-    """What the system refuses to do, by name."""
+    """Convert an OSError into an InputError that says what failed."""
     try:
         yield
     except OSError as error:

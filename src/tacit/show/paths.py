@@ -1,4 +1,4 @@
-"""Paths over μ, margins and sweeping processes, as pictures and in words."""
+"""Pictures and summaries of margin paths and sweeping processes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ from tacit.data.arrays import Float
 from tacit.data.printable import label, shown
 from tacit.results.paths import Kink, MarginPath, SweepingPath
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-from tacit.show.text import CHEAP, aligned, count, exponential, intercept, norms, top_features, units
+from tacit.show.text import (
+    CHEAP,
+    aligned,
+    count,
+    equations,
+    exponential,
+    intercept,
+    norms,
+    top_features,
+    units,
+)
 
 _SHOWN = 6  # coordinates with a colour and a name
-_FAINT = 400  # coordinates drawn at all
+_FAINT = 400  # coordinates that are drawn
 _SAMPLES = 60  # samples with a bar
-_NUMBERED = 30  # samples whose number has room
+_NUMBERED = 30  # samples up to which all are numbered
 _FEW = 20  # values of μ that are drawn as points
 
-Span = tuple[float, float]  # from one μ down to another
+Span = tuple[float, float]  # a range of μ, from the larger to the smaller
 
 
 def path_picture(
@@ -29,9 +39,9 @@ def path_picture(
     sweeping: SweepingPath | None = None,
     clock: str | None = None,
 ) -> Picture:
-    """Left: directions against μ. Right: from which μ to which each sample is in the support, and the kinks.
+    """A picture of the directions (left) and of the support with its kinks (right) against μ.
 
-    clock: what μ is for the flow that is meant, in symbols: the scale of its predictor over its accuracy γ̃.
+    clock: the label of μ, such as "μ = α²/γ̃".
     """
 
     def draw(axes: Any) -> None:
@@ -46,7 +56,7 @@ def path_picture(
 
 
 def _limits(mu: Float) -> Span:
-    """From the largest to the smallest; a single value has room on both sides."""
+    """The limits of the axis, from the largest μ to the smallest; wider if there is a single value."""
     first, last = float(mu.max()), float(mu.min())
     return (first, last) if first > last else (3 * first, last / 3)
 
@@ -77,7 +87,7 @@ def _draw_directions(
 
 
 def support_spans(path: MarginPath | SweepingPath) -> list[list[Span]]:
-    """For each sample, from which μ down to which it is in the support: ends are the kinks, or the events."""
+    """The ranges of μ in which each sample is in the support; they end at kinks or events."""
     order = np.argsort(-path.mu)
     changes = path.changes
     return [
@@ -87,10 +97,10 @@ def support_spans(path: MarginPath | SweepingPath) -> list[list[Span]]:
 
 
 def _spans(mu: Float, inside: Any, changes: list[Kink]) -> list[Span]:
-    """Of one sample; mu: falling, with whether it is in the support at each.
+    """The ranges of one sample, from its membership of the support at decreasing values of μ.
 
-    Changes that do not lead to what is known at the next μ are not its own: a sample can touch the margin
-    without pushing. A change that nobody has located is put at the next μ.
+    Located changes that contradict the membership at the next μ are ignored, since a sample can touch the
+    margin with multiplier 0. A change that was not located is placed at the next μ.
     """
     spans, since = [], mu[0] if inside[0] else None
     for above, below, now in zip(mu, mu[1:], inside[1:], strict=False):
@@ -111,7 +121,7 @@ def _draw_support(found: MarginPath | SweepingPath, sweeping: SweepingPath | Non
     pushes = [[] for _ in bars] if sweeping is None else support_spans(sweeping)
     ever = [n for n, spans in enumerate(zip(bars, pushes, strict=True)) if any(spans)]
     shown = ever[:_SAMPLES]
-    thick, above = min(3, 80 / (len(shown) or 1)), min(0.4, 0.025 * len(shown))  # side by side, however many
+    thick, above = min(3, 80 / (len(shown) or 1)), min(0.4, 0.025 * len(shown))  # bars that do not overlap
     for place, n in enumerate(shown):
         _draw_bars(axis, place, bars[n], color=KERNEL, lw=thick)
         _draw_bars(axis, place + above, pushes[n], color=RICH, lw=thick / 2)
@@ -123,7 +133,7 @@ def _draw_support(found: MarginPath | SweepingPath, sweeping: SweepingPath | Non
     step = -(-len(shown) // _NUMBERED)
     axis.set_yticks(range(0, len(shown), step or 1), [str(n) for n in shown[:: step or 1]], fontsize=6.5)
     axis.set_ylim(-1, len(shown))
-    axis.set_ylabel("sample, counted from 0")
+    axis.set_ylabel("sample (numbered from 0)")
     axis.set_title(_title(len(found.changes), len(bars), len(ever), len(shown)), loc="left")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
 
@@ -135,26 +145,26 @@ def _draw_bars(axis: Any, height: float, spans: list[Span], **style: Any) -> Non
 
 
 def _title(kinks: int, samples: int, ever: int, shown: int) -> str:
-    """How many kinks there are, and what is not shown."""
+    """The number of kinks, and of samples that are not shown."""
     lines = [f"support vectors, {kinks or 'no'} {'kink' if kinks == 1 else 'kinks'}"]
     if ever > shown:
         lines.append(f"the first {shown} of {ever}")
     if samples > ever:
-        lines.append(f"not shown: {samples - ever} of {samples} samples, never in the support")
+        lines.append(f"{samples - ever} of {samples} samples are never in the support")
     return "\n".join(lines)
 
 
 def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
-    """Data, path, ends and support of maximum margins, a line each.
+    """Summarize a margin path: data, path, both ends, and changes of the support.
 
-    scale: μ = scale/accuracy, to tell the accuracies at which a flow is near the ends.
+    scale: the predictor's scale, which converts μ = scale/accuracy to the accuracy of a flow.
     """
     samples, features = result.X.shape
     first, last = int(result.mu.argmax()), int(result.mu.argmin())
     lines = {
         "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
         **units(result),
-        "path": f"depth {shown(result.depth)}, {count(len(result.mu), 'value')} of μ, "
+        "path": f"depth {shown(result.depth)}, {count(len(result.mu), 'value')} of μ from "
         f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
         "from": _held(result, first),
         "to": _held(result, last),
@@ -164,67 +174,71 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
         "kernel end": _near_kernel(result, scale),
         "rich end": _near_rich(result, scale),
         **_support_changes(result),
-        "computed": f"KKT residuals up to {result.kkt.max():.0e}, errors up to {result.error.max():.0e}, "
-        f"{1000 * result.seconds:.0f} ms",
+        "certificate": equations(
+            {"largest KKT residual": f"{result.kkt.max():.0e}", "largest error": f"{result.error.max():.0e}"}
+        ),
+        "computed": f"{1000 * result.seconds:.0f} ms",
     }
     if not result.converged.all():
         where = ", ".join(f"{mu:.3g}" for mu in result.mu[~result.converged][:6])
-        lines["NOT CONVERGED"] = f"at μ = {where}: these predictors are not vouched for"
+        lines["NOT CONVERGED"] = f"results not certified at μ = {where}"
     return aligned(lines)
 
 
 def _support_changes(result: MarginPath) -> dict[str, str]:
-    """Where the support changes, if that is cheap; else how it does from point to point."""
+    """All changes of the support if they are cheap to compute; else only those between points of the path."""
     if result.X.size <= CHEAP:
         return {"kinks": _changes(result.kinks) or "none"}
     steps = np.diff(result.support[np.argsort(-result.mu)].astype(int), axis=0)
     enters, leaves = int((steps > 0).sum()), int((steps < 0).sum())
     ever = count(int(result.support.any(axis=0).sum()), "sample")
-    return {"support": f"{ever} in all; {enters} enter and {leaves} leave on the way (--plot shows where)"}
+    return {
+        "support": f"{ever} in total; {enters} enter and {leaves} leave along the path (--plot shows where)"
+    }
 
 
 def _changes(events: Sequence[Any]) -> str:
-    """How many samples enter or leave the support, and the first of them."""
-    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in events[:6]]
+    """The number of samples that enter or leave the support, and the first few of them."""
+    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at μ = {e.mu:.4g}" for e in events[:6]]
     more = ", …" if len(events) > 6 else ""
-    return f"{len(events)}, counting samples from 0: {', '.join(shown)}{more}" if shown else ""
+    return f"{len(events)} (samples are numbered from 0): {', '.join(shown)}{more}" if shown else ""
 
 
 def _held(result: MarginPath, i: int) -> str:
-    w = result.predictors[i]
-    return f"μ = {result.mu[i]:.4g}: {norms(w)}   {count(int(result.support[i].sum()), 'support vector')}"
+    w = result.predictors[i] if result.units is None else result.units.inside(result.predictors[i])
+    return f"μ = {result.mu[i]:.4g}: {norms(w)}; {count(int(result.support[i].sum()), 'support vector')}"
 
 
 def _near_kernel(result: MarginPath, scale: float) -> str:
     until, excess = result.near()[0], result.excess[0]
     norm = "‖w‖₂" if np.ptp(result.geometry.log_scale) == 0 else "the kernel's norm"
     if until is not None:
-        return f"{norm} within 5% of the least down to μ = {until:.3g}: {_accuracy(scale, until)}"
-    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+        return f"{norm} within 5% of its minimum down to μ = {until:.3g}: {_accuracy(scale, until)}"
+    return f"{norm} within 5% of its minimum everywhere" if excess.max() <= 0.05 else "outside the range of μ"
 
 
 def _near_rich(result: MarginPath, scale: float) -> str:
     since, excess = result.near()[1], result.excess[1]
     norm = "‖w‖₁" if np.ptp(result.geometry.weight) == 0 else "the weighted ‖w‖₁"
     if since is not None:
-        return f"{norm} within 5% of the least from μ = {since:.3g} on: {_accuracy(scale, since)}"
-    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+        return f"{norm} within 5% of its minimum below μ = {since:.3g}: {_accuracy(scale, since)}"
+    return f"{norm} within 5% of its minimum everywhere" if excess.max() <= 0.05 else "outside the range of μ"
 
 
 def _accuracy(scale: float, mu: float) -> str:
     accuracy = scale / mu
-    return f"accuracy {accuracy:.4g}, loss {exponential(-accuracy)}, at predictor scale {scale:.3g}"
+    return f"accuracy = {accuracy:.4g}, loss = {exponential(-accuracy)} for predictor scale = {scale:.3g}"
 
 
 def sweeping_report(result: SweepingPath) -> str:
-    """The infinite-scale flow and its events."""
+    """Summarize a sweeping process: where it leaves the margin path, and its events."""
     leaves = next((e for e in result.events if not e.enters), None)
     known = result.converged.all()
-    equal = "equals the path all along" if known else f"equals the path down to μ = {result.down_to:.4g}"
+    equal = "equals the path everywhere" if known else f"equals the path down to μ = {result.down_to:.4g}"
     after = equal if leaves is None else f"leaves the path at μ = {leaves.mu:.4g}"
     lines = {"flow α→∞": f"{after}; events: {_changes(result.events) or 'none'}"}
     if not known:
         lines["NOT CONVERGED"] = (
-            f"below μ = {result.down_to:.4g}: who pushes from there on could not be found"
+            f"below μ = {result.down_to:.4g}, where the samples with growing multipliers could not be found"
         )
     return aligned(lines, len("kernel end"))

@@ -1,4 +1,4 @@
-"""Probes as pictures and in words: the verdict, the numbers behind it, what to change."""
+"""Pictures and summaries of probes: the regime, the measurements, and what to change."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tacit.show.text import aligned, count
 
 COLORS = {"kernel": KERNEL, "rich": RICH, "intermediate": "#CC79A7", "unknown": MUTED}
 NEAR = 0.1  # the threshold of regimes
-_POINTS = 400  # held-out outputs that are drawn
-_BARS = 14  # layers
-_FLOOR = 1e-8  # below which distances are rounding of what was trained
+_POINTS = 400  # largest number of held-out outputs that are drawn
+_BARS = 14  # largest number of layers that are drawn
+_FLOOR = 1e-8  # distances below this are round-off of the training
 _SHOWN = 6  # layers in a line
-_LARGE = 0.1  # of the targets: outputs at the start that training has to take back first
-_CLEAR = 0.01, 10.0  # κ that is aimed at: clearly kernel, clearly not
+_LARGE = 0.1  # size of the outputs at initialization, relative to the targets, that affects training
+_CLEAR = 0.01, 10.0  # values of κ well inside the kernel regime, and well outside
 
 
 def probe_picture(result: Probe) -> Picture:
-    """Four panels: spectrum, training, held-out outputs, layers."""
+    """A picture with four panels: spectrum, training, held-out outputs and layers."""
 
     def draw(axes: Any) -> None:
         _draw_spectrum(axes[0, 0], result)
@@ -31,8 +31,8 @@ def probe_picture(result: Probe) -> Picture:
         _held_out(axes[1, 0], result)
         _layers(axes[1, 1], result)
         axes[0, 0].figure.suptitle(
-            f"{result.regime} regime: {100 * result.linearization_gap:.2g}% from the linearization, kernel "
-            f"turned by {result.kernel_distance:.2g}",
+            f"{result.regime} regime: {100 * result.linearization_gap:.2g}% from the linearization, "
+            f"kernel distance {result.kernel_distance:.2g}",
             color=COLORS[result.regime],
             fontsize=10.5,
         )
@@ -44,7 +44,7 @@ def _draw_spectrum(ax: Any, result: Probe) -> None:
     values = result.eigenvalues[result.eigenvalues > 0]
     ranks = np.arange(1, len(values) + 1)
     ax.loglog(ranks, values, "o-", ms=2.5, lw=0.8, color=KERNEL)
-    ax.set(title="tangent kernel at the start", xlabel="rank $i$", ylabel=r"eigenvalue $\lambda_i$")
+    ax.set(title="tangent kernel at initialization", xlabel="rank $i$", ylabel=r"eigenvalue $\lambda_i$")
     slope = result.measured.linear.slope
     twin = ax.secondary_yaxis("right", functions=(lambda v: _inverse(v, slope), lambda t: _inverse(t, slope)))
     twin.set_ylabel(r"time scale $1/(\lambda_i\,s)$")
@@ -57,7 +57,7 @@ def _inverse(values: Any, slope: float) -> Any:
 
 
 def _training(ax: Any, result: Probe) -> None:
-    """Loss against time: the linearized network as a line, the network as markers on it or off it."""
+    """Draw the loss of the network (markers) and of the linearized network (line) against time."""
     trained, linear = result.measured.trained, result.measured.linearized
     shown = np.unique(np.geomspace(1, max(len(trained.times) - 1, 1), 28).astype(int))
     shown = shown[shown < len(trained.times)]
@@ -69,7 +69,7 @@ def _training(ax: Any, result: Probe) -> None:
 
 
 def _held_out(ax: Any, result: Probe) -> None:
-    """What the two give at inputs that none has seen."""
+    """Draw the outputs of the network and of the linearized network on held-out inputs."""
     here, there = result.measured.linearized_outputs.ravel(), result.measured.outputs.ravel()
     every = max(len(here) // _POINTS, 1)
     ends = [min(here.min(), there.min()), max(here.max(), there.max())]
@@ -79,7 +79,7 @@ def _held_out(ax: Any, result: Probe) -> None:
 
 
 def _layers(ax: Any, result: Probe) -> None:
-    """How far each moved."""
+    """Draw the relative change of each layer."""
     names = list(result.layers)[:_BARS]
     moved = np.array([result.layers[name] for name in names], dtype=float)
     finite = np.where(np.isfinite(moved), moved, np.nan)
@@ -88,19 +88,19 @@ def _layers(ax: Any, result: Probe) -> None:
     least = np.nanmin(finite[finite > 0]) if (finite > 0).any() else 1e-3
     ax.set_xscale("log")
     ax.set_xlim(left=10 ** np.floor(np.log10(least) - 0.3))
-    ax.xaxis.set_minor_formatter("")  # numbers that would overlap
+    ax.xaxis.set_minor_formatter("")  # minor labels would overlap
     for place, size in zip(places, moved, strict=True):
         if not np.isfinite(size):
             ax.text(ax.get_xlim()[0], place, " from 0", va="center", color=MUTED, fontsize=8)
     ax.set_ylim(-0.6, len(names) - 0.4)
     ax.set_yticks(places, [label(name, 22) for name in names])
     hidden = len(result.layers) - len(names)
-    title = "movement of layers" + (f" ({hidden} more)" if hidden else "")
+    title = "relative change of layers" + (f" ({hidden} more)" if hidden else "")
     ax.set(title=title, xlabel=r"$\|W' - W\|/\|W\|$")
 
 
 def sweep_picture(result: ProbeSweep) -> Picture:
-    """One panel: distances against the scale, and the verdicts above."""
+    """A picture of the distances against the scale, with the regimes."""
     return Picture(lambda ax: _draw_sweep(ax, result), {"figsize": (5.4, 3.6)}, "probe")
 
 
@@ -109,7 +109,7 @@ def _draw_sweep(ax: Any, result: ProbeSweep) -> None:
     x = result.scales[order]
     series = {
         "distance from the linearization": (result.linearization_gap, "o-", KERNEL),
-        "distance from the end of a small start": (result.distance_to_rich, "s-", RICH),
+        "distance from a tenth of the scale": (result.distance_to_rich, "s-", RICH),
         r"kernel distance $1 - \cos$": (result.kernel_distance, "^-", TRUTH),
     }
     for name, (values, mark, color) in series.items():
@@ -140,7 +140,7 @@ def _scale_label(result: ProbeSweep) -> str:
 
 
 def _bands(x: Any, regimes: list[str]) -> list[tuple[float, float, str]]:
-    """Ranges of scales with one verdict, which meet half way between those that differ."""
+    """Ranges of scales with the same regime; they meet half way between different ones."""
     edges = [*np.sqrt(x[1:] * x[:-1])]
     half = np.sqrt(x[1] / x[0]) if len(x) > 1 else 2.0
     ends = [x[0] / half**0.5, *edges, x[-1] * half**0.5]
@@ -154,7 +154,7 @@ def _bands(x: Any, regimes: list[str]) -> list[tuple[float, float, str]]:
 
 
 def probe_report(result: Probe) -> str:
-    """A line for each thing."""
+    """Summarize a probe."""
     problem, measured = result.problem, result.measured
     trained = measured.trained
     data = f"{count(len(problem.X), 'sample')}, {len(problem.X_test):,} held out"
@@ -162,41 +162,42 @@ def probe_report(result: Probe) -> str:
         "network": repr(result.network),
         "data": "; ".join((data, *result.names)),
         "VERDICT": verdict(result),
-        "gap": f"{_percent(result.linearization_gap)} from the linearized network on held-out inputs"
+        "gap": f"{_percent(result.linearization_gap)} to the linearized network on held-out inputs"
         + _rich(result.distance_to_rich),
-        "kernel": f"turned by {result.kernel_distance:.2g} (1 − cos) in training; first-order training would "
-        f"move it by {_times(result.kernel_movement)}",
+        "kernel": f"1 − cos(K, K(0)) = {result.kernel_distance:.2g} after training; to first order, "
+        f"training changes K by {_times(result.kernel_movement)}",
         "criterion": f"κ = {result.scale_criterion:.2g} (Chizat et al. 2019; small: kernel regime)",
         "layers": moved_layers(result.layers),
         "spectrum": _spectrum(result),
         "start": _start(result),
         "training": f"{problem.loss.name}: {_fit(result)}, {count(trained.steps, 'step')}, "
-        f"{result.seconds:.1f} s in all",
+        f"{result.seconds:.1f} s in total",
         "to change": advice(result),
     }
     if not result.converged:
         lines["NOT REACHED"] = (
-            f"training was to go on to {_goal(result)}, and {trained.reason}; both networks are compared at "
-            "the loss reached (most_steps allows more)"
+            f"training did not reach {_goal(result)}: {trained.reason}; the networks are compared at the "
+            "loss that was reached (increase most_steps)"
         )
     return aligned(lines)
 
 
 def verdict(result: Any) -> str:
-    """The regime, and what it means."""
+    """The regime and its meaning."""
     return {
-        "kernel": "kernel: it ends where its linearization does, and learns no features",
-        "rich": "rich: it ends far from its linearization, as smaller starts do, and learns features",
-        "intermediate": "intermediate: it leaves its linearization, and the size of the start still decides "
-        "where it ends",
-        "unknown": "unknown: training has not halved the loss, and the two cannot be told apart",
+        "kernel": "kernel (lazy): training ends close to the linearized network, and no features are learned",
+        "rich": "rich: training ends far from the linearized network, close to the end of smaller "
+        "initializations, and features are learned",
+        "intermediate": "intermediate: training ends far from the linearized network, but the end still "
+        "depends on the initialization scale",
+        "unknown": "unknown: training has not halved the loss, so the regimes cannot be distinguished",
     }[result.regime]
 
 
 def _rich(distance: float) -> str:
     if math.isnan(distance):
         return ""
-    return f", {_percent(distance)} from a start a tenth as large"
+    return f", {_percent(distance)} to the network initialized at a tenth of the scale"
 
 
 def _percent(share: float) -> str:
@@ -214,22 +215,22 @@ def _times(share: float) -> str:
 
 
 def moved_layers(layers: dict[str, float]) -> str:
-    """The largest relative movements."""
+    """The layers with the largest relative change."""
     order = sorted((name for name in layers if math.isfinite(layers[name])), key=lambda name: -layers[name])
-    shown = ", ".join(f"{short_name(name, 40)} {layers[name]:.2g}" for name in order[:_SHOWN])
+    shown = ", ".join(f"{short_name(name, 40)} = {layers[name]:.2g}" for name in order[:_SHOWN])
     zeros = len(layers) - len(order)
-    fresh = f"; {count(zeros, 'layer')} moved from 0" if zeros else ""
-    return f"moved by {shown}{', …' if len(order) > _SHOWN else ''} of their size{fresh}"
+    fresh = f"; {count(zeros, 'layer')} started at 0" if zeros else ""
+    return f"relative change {shown}{', …' if len(order) > _SHOWN else ''}{fresh}"
 
 
 def _spectrum(result: Probe) -> str:
     values, times = result.eigenvalues, result.time_scales
     reached = values > 0
     if not reached.any():
-        return "the kernel is 0: nothing can be learned from this start"
+        return "the tangent kernel is 0 at this initialization, so gradient descent cannot move"
     last = times[reached][-1]
     idle = (
-        "" if reached.all() else f"; {count(int((~reached).sum()), 'direction')} of the outputs cannot move"
+        "" if reached.all() else f"; {count(int((~reached).sum()), 'direction')} of the outputs cannot change"
     )
     ends = f"{values[0]:.3g} … {values[reached][-1]:.2g}", f"{times[0]:.2g} … {last:.2g}"
     return f"eigenvalues {ends[0]}, time scales {ends[1]}{idle}"
@@ -238,41 +239,45 @@ def _spectrum(result: Probe) -> str:
 def _start(result: Probe) -> str:
     size = result.output_size
     of = "‖y‖" if result.loss.quadratic else "1"
-    told = f"outputs at the start are {size:.2g} of {of}"
+    outputs = f"‖f(θ₀)‖ = {size:.2g}·{of}"
     if size <= _LARGE:
-        return told
-    return f"{told}: training has to take them back; .doubled() starts at 0 with the same kernel"
+        return outputs
+    return (
+        f"{outputs}, which training must undo; .doubled() has outputs 0 at initialization and the same kernel"
+    )
 
 
 def _fit(result: Probe) -> str:
     trained, y = result.measured.trained, result.problem.y
     if result.loss.quadratic:
         residual = np.linalg.norm(trained.outputs.reshape(y.shape) - y) / (np.linalg.norm(y) or 1.0)
-        return f"relative residual {residual:.2g}"
+        return f"relative residual = {residual:.2g}"
     margins = np.asarray(result.loss.margins(trained.outputs.reshape(y.shape), y))
-    return f"loss {math.exp(-trained.accuracy):.2g}, {int((margins > 0).sum()):,} of {len(y):,} right"
+    return f"loss = {math.exp(-trained.accuracy):.2g}, {int((margins > 0).sum()):,} of {len(y):,} correct"
 
 
 def _goal(result: Probe) -> str:
-    return "1e-2 of the targets" if result.loss.quadratic else "5% of the loss of outputs 0"
+    return "a relative residual of 1e-2" if result.loss.quadratic else "5% of the loss at outputs 0"
 
 
 def advice(result: Probe) -> str:
-    """Which way to go, by how much, and how to see it."""
+    """What to change to reach the other regimes, and by how much."""
     if result.regime == "unknown":
-        return "train longer (most_steps), or start from larger weights: network.rescaled(10)"
+        return "train longer (increase most_steps), or start from larger weights: network.rescaled(10)"
     degree, parts = result.degree, []
     if result.regime != "kernel":
-        first = "outputs of 0 at the start (.doubled()), then " if result.output_size > _LARGE else ""
-        parts.append(f"towards the kernel: {first}larger weights{_factor(result, degree, 0)}, or more units")
+        first = "outputs 0 at initialization (.doubled()), then " if result.output_size > _LARGE else ""
+        parts.append(
+            f"towards the kernel regime: {first}larger weights{_factor(result, degree, 0)}, or more units"
+        )
     if result.regime != "rich":
         parts.append(f"to learn features: smaller weights{_factor(result, degree, 1)}, or fewer units")
-    parts.append("probe.sweep(scales) tries it, with layers='last' on the last layer alone")
+    parts.append("probe.sweep(scales) measures other scales (layers='last': of the last layer only)")
     return "; ".join(parts)
 
 
 def _factor(result: Probe, degree: float, way: int) -> str:
-    """κ falls as the inverse of the outputs' scale, c^degree: the factor that brings it where it is clear."""
+    """The factor for the weights that brings κ to a clear value: κ is inversely proportional to c^degree."""
     kappa = result.scale_criterion
     if not (degree and 0 < kappa < math.inf):
         return ""
@@ -281,7 +286,7 @@ def _factor(result: Probe, degree: float, way: int) -> str:
 
 
 def sweep_report(result: ProbeSweep) -> str:
-    """A table over the scales."""
+    """Summarize a sweep: a table with a row for each scale."""
     what = f"weights of {', '.join(result.rescaled)}" if result.rescaled else "all weights"
     rows = [("scale", "regime", "gap", "to rich", "kernel", "κ", "")]
     for i, (scale, point) in enumerate(zip(result.scales, result.points, strict=True)):
@@ -294,5 +299,5 @@ def sweep_report(result: ProbeSweep) -> str:
     table = [
         "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    head = f"  {what} times each scale, trained anew ({result.loss}, {result.seconds:.1f} s)"
+    head = f"  {what} times each scale, then trained ({result.loss}, {result.seconds:.1f} s)"
     return "\n".join([head, *table])

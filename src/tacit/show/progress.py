@@ -1,4 +1,4 @@
-"""Progress on standard error, for people at a terminal only."""
+"""Progress bars on standard error, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PATIENCE = 1.0  # seconds before a bar appears
 
 
 _LOOK = 3.0  # seconds after which the time for all items is estimated
-_LONG = 1800.0  # seconds from which on people are told of it
+_LONG = 1800.0  # expected seconds above which a message is printed
 _told: ContextVar[bool] = ContextVar("told", default=False)
 
 
 @contextmanager
 def announcing() -> Iterator[None]:
-    """As long as this lasts, work that will take long says so on standard error, terminal or not."""
+    """A context in which long computations print a message on standard error, even without a terminal."""
     token = _told.set(True)
     try:
         yield
@@ -32,13 +32,13 @@ def announcing() -> Iterator[None]:
 
 
 def progress(items: Sequence[T], label: str = "") -> Iterable[T]:
-    """The items, with a bar while they are worked through if standard error is a terminal."""
+    """Iterate over the items with a progress bar if standard error is a terminal."""
     shown = _with_bar(items, label) if _watched() else items
     return _announced(shown, len(items), label) if _told.get() else shown
 
 
 def _announced(items: Iterable[T], count: int, label: str) -> Iterator[T]:
-    """The items, and a line as soon as they are seen to take more than half an hour."""
+    """Iterate over the items; print a line if they are expected to take more than half an hour."""
     begun, told = time.monotonic(), False
     for done, item in enumerate(items):
         spent = time.monotonic() - begun
@@ -46,7 +46,7 @@ def _announced(items: Iterable[T], count: int, label: str) -> Iterator[T]:
             told = True
             if (left := spent / done * (count - done)) > _LONG:
                 print(
-                    f"tacit: {label or 'this'}: {done:,} of {count:,} took {spent:.0f} s, and the others "
+                    f"tacit: {label or 'this'}: {done:,} of {count:,} took {spent:.0f} s, the rest "
                     f"will take about {left / 3600:.1f} hours; Ctrl-C stops",
                     file=sys.stderr,
                 )
@@ -65,9 +65,9 @@ def _with_bar(items: Sequence[T], label: str) -> Iterator[T]:
 
 
 class Meter:
-    """A bar for work that goes on until a number is reached; it appears when that takes over a second.
+    """A progress bar for a number that increases to a goal; it appears after one second.
 
-    The bar is linear in the number while it stays within tens, and in its logarithm beyond.
+    The bar is linear in the number if the goal is small, and linear in its logarithm otherwise.
     """
 
     def __init__(self, label: str, first: float, goal: float):
@@ -79,7 +79,7 @@ class Meter:
         return self
 
     def update(self, value: float) -> None:
-        """The number reached."""
+        """Update the bar with the number reached."""
         if self.bar is None:
             if not _watched() or time.monotonic() - self.begun < _PATIENCE:
                 return
@@ -108,20 +108,20 @@ class Meter:
 
 
 class Line:
-    """One line on standard error that says what is going on, and gives way to what is printed."""
+    """A status line on standard error, which is cleared before other output."""
 
     def __init__(self) -> None:
         self.shown = False
 
     def show(self, text: str) -> None:
-        """In place of what it said before."""
+        """Replace the text of the line."""
         if _watched():
             width = shutil.get_terminal_size((80, 24)).columns - 1
             self._write(text if len(text) <= width else f"{text[: width - 1]}…")
             self.shown = True
 
     def clear(self) -> None:
-        """Nothing is left of it."""
+        """Clear the line."""
         if self.shown:
             self._write("")
             self.shown = False

@@ -1,4 +1,4 @@
-"""Saddle paths as text and as pictures."""
+"""Summaries and pictures of saddle paths."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tacit.data.printable import label, short_name, shown
 from tacit.results.result import numbered
 from tacit.results.saddle_path import SaddlePath
 from tacit.show.figures import MUTED, Picture
-from tacit.show.text import aligned, carriers, count, intercept, norms, top_features, units
+from tacit.show.text import aligned, count, intercept, sizes, top_features, units
 
-_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
+_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name; coordinates that are drawn
 _EVENTS = 6  # events in a summary
 _MARGIN = 2.0  # factor by which the axis of τ begins before the first jump and ends after the last
 
 
 def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str:
-    """Data, jumps, events, end and averages of a saddle path, a line each."""
+    """Summarize a saddle path: jumps, events, end and averages."""
     samples, features = result.X.shape
     named = numbered(names, features)
     lines = {
         "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
         **units(result),
-        "path": f"the flow as the scale goes to 0, depth {shown(result.depth)}, {_span(result)}",
+        "path": f"limit of the flow as the scale vanishes, depth {shown(result.depth)}, {_span(result)}",
     }
     if len(result.times):
         end, enters = result.predictors[-1], sum(event.enters for event in result.events)
@@ -39,7 +39,7 @@ def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str
         lines |= {
             "events": f"features enter {count(enters, 'time')} and leave {count(leaves, 'time')}: "
             f"{', '.join(told)}{more}",
-            "end": f"{norms(end)}   {carriers(end)}   residual {result.residuals[-1]:.1g} of ‖y‖",
+            "end": f"{sizes(end, result.units)}; residual = {result.residuals[-1]:.1g}·‖y‖",
             **intercept(result, result.intercepts[-1]),
             "features": top_features(end, names, result.units),
             "Lasso": _lasso(result),
@@ -55,7 +55,7 @@ def _span(result: SaddlePath) -> str:
 
 
 def _lasso(result: SaddlePath) -> str:
-    """At which jumps the average of the path is a Lasso solution."""
+    """The jumps at which the average of the path is a Lasso solution."""
     holds = [result.average(tau).holds for tau in result.times]
     if all(holds):
         return "the average of the path up to τ solves the Lasso with penalty 1/τ, at all jumps"
@@ -67,7 +67,7 @@ def _lasso(result: SaddlePath) -> str:
 
 
 def saddle_picture(result: SaddlePath, names: Sequence[str]) -> Picture:
-    """Coefficients as steps against τ, the features that matter most by name."""
+    """A picture of the coefficients as steps against τ; the largest are named."""
 
     def draw(ax: Any) -> None:
         ax.axhline(0, color="k", lw=0.5)
@@ -85,7 +85,9 @@ def saddle_picture(result: SaddlePath, names: Sequence[str]) -> Picture:
                 ax.step(tau, steps[:, i], where="post", color=f"C{place}", label=label(names[i], 18))
         ax.set_xscale("log")
         ax.set_xlim(*ends)
-        ax.set_title(f"the flow as the scale goes to 0: {count(len(result.times), 'jump')}", loc="left")
+        ax.set_title(
+            f"limit of the flow as the scale vanishes: {count(len(result.times), 'jump')}", loc="left"
+        )
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4)
 
     return Picture(draw, {"figsize": (6.4, 4.4)}, "path")

@@ -1,8 +1,13 @@
-"""What a person reads: results as a few aligned lines."""
+"""Summaries of limits, margins and flows: aligned lines of text.
+
+Numbers with a name are printed as `name = value`. Norms and counts of coordinates are those of the features
+that the potential acts on, which differ from the original ones if features are standardized.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,57 +21,55 @@ from tacit.results.margin import Margin
 from tacit.results.trajectory import Trajectory
 
 _NAMED = 6  # features in a summary
-
-_DECOMPOSED = 2000  # rows or columns up to which the singular values of a matrix are told
-CHEAP = 100_000  # entries of X up to which more is computed for a summary than the answer
+_DECOMPOSED = 2000  # rows or columns; the singular values of larger matrices would take seconds
+CHEAP = 100_000  # entries of X up to which a summary may compute more than the result contains
 
 
 def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
-    """Data, model, limit, regime and certificate, a line each."""
-    shape = " × ".join(f"{size:,}" for size in result.X.shape[1:])
+    """Summarize a limit: data, model, predictor, regime and certificate."""
     w = result.predictor
     lines = {
-        "data": f"{count(len(result.X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}, "
-        f"rank {result.rank:,}",
+        "data": f"{_data(result.X)}, rank {result.rank:,}",
         **units(result),
         "model": result.model.describe(),
-        "limit": _spectrum(w) if result.X.ndim == 3 else f"{norms(w)}   {carriers(w.ravel())}",
+        "limit": _spectrum(w) if result.X.ndim == 3 else sizes(w, result.units),
         **intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
         "regime": result.regime.summary(),
-        "certificate": (
-            f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
-            f"error {result.error:.0e}   "
-            f"{count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
+        "certificate": equations(
+            stationarity=f"{result.stationarity:.0e}",
+            feasibility=f"{result.feasibility:.0e}",
+            error=f"{result.error:.0e}",
         ),
+        "computed": f"{count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms",
     }
     neuron = result.model.as_neuron() if result.sign else None
     if neuron is not None and result.sign * neuron.output < 0:
-        lines["sign"] = "the output weight changes sign on the way: it ends where the start with −a(0) does"
+        lines["sign"] = "the output weight a changes its sign; the limit is that of the start with −a(0)"
     if result.flows:
         lines["method"] = result.method
     if result.unfitted > 0:
-        lines["fit"] = f"these data cannot be fitted: least squares leaves {result.unfitted:.3g} of ‖y‖"
+        lines["fit"] = f"least squares: no predictor fits the data; residual = {result.unfitted:.3g}·‖y‖"
     if result.distance > 0:
-        lines["distance"] = f"the flow of this small start ends within {result.distance:.2g} of it"
+        lines["distance"] = f"limit of vanishing weights; this flow ends within {result.distance:.2g} of it"
     if not result.converged:
         reason = beyond_squares(result.X, result.y) or result.reason
-        lines["NOT CONVERGED"] = f"this predictor is not vouched for: {reason}"
+        lines["NOT CONVERGED"] = f"result not certified: {reason}"
     return aligned(lines)
 
 
 def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
-    """Data, model, loss, way and end of a flow, a line each."""
-    kind = "linearized at the start, " if result.linearized else ""
+    """Summarize a flow: data, model, loss, time, final predictor, and how it was computed."""
+    kind = "linearized at initialization, " if result.linearized else ""
     w = result.predictor[-1]
     first, last = result.accuracy[0], result.accuracy[-1]
     lines = {
         "data": _data(result.X),
         **units(result),
         "model": f"{kind}{result.model.describe()}",
-        "loss": f"{result.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g} "
-        f"(loss {exponential(-last)})",
-        "time": f"{exponential(result.log_time[-1])}, recorded at {count(len(result.accuracy), 'instant')}",
+        "loss": f"{result.loss_function.name} = {exponential(-last)}, "
+        f"accuracy = {first + 0.0:.4g} → {last:.6g}",
+        "time": f"t = {exponential(result.log_time[-1])}, recorded at {count(len(result.accuracy), 'time')}",
         **_predictor(result, w, names),
         "fit": _fit(result),
         **_turned(result),
@@ -78,7 +81,7 @@ def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
 
 
 def _data(X: Any) -> str:
-    """How much data there are."""
+    """The size of the data."""
     if isinstance(X, Entries):
         part = 100 * len(X) / (X.shape[0] * X.shape[1])
         return f"{len(X):,} entries of a {X.shape[0]:,} × {X.shape[1]:,} matrix ({part:.3g}%)"
@@ -87,70 +90,69 @@ def _data(X: Any) -> str:
 
 
 def _predictor(result: Trajectory, w: Float, names: Sequence[str] | None) -> dict[str, str]:
-    """Norms and largest features; of a matrix to complete, its singular values; of networks, outputs."""
+    """Norms and largest features; singular values for matrix completion; outputs for networks."""
     if not result.model.has_predictor:
-        return {"outputs": f"from {w.min():.4g} to {w.max():.4g}"}
+        return {"outputs": f"between {w.min():.4g} and {w.max():.4g}"}
     if not isinstance(result.X, Entries):
         return {
-            "predictor": f"{norms(w)}   {carriers(w.ravel())}",
+            "predictor": sizes(w, result.units),
             **intercept(result, result.intercept[-1]),
             "features": top_features(w, names, result.units),
         }
     if max(w.shape) > _DECOMPOSED:
-        return {"predictor": f"Frobenius norm {np.linalg.norm(w):.4g}"}
-    sizes = np.asarray(np.linalg.svd(w, compute_uv=False), dtype=float)
-    shown = ", ".join(f"{size:.4g}" for size in sizes[:_NAMED]) + (", …" if len(sizes) > _NAMED else "")
-    carry = f"99% of the nuclear norm in {count(_carrying(sizes), 'singular value')}"
-    return {
-        "predictor": f"nuclear norm {sizes.sum():.4g}   Frobenius norm {np.linalg.norm(sizes):.4g}   {carry}",
-        "spectrum": shown,
-    }
+        return {"predictor": f"‖M‖_F = {np.linalg.norm(w):.4g}"}
+    sigma = np.asarray(np.linalg.svd(w, compute_uv=False), dtype=float)
+    shown = ", ".join(f"{size:.4g}" for size in sigma[:_NAMED]) + (", …" if len(sigma) > _NAMED else "")
+    return {"predictor": _spectrum(w), "spectrum": f"singular values {shown}"}
 
 
 def _turned(result: Trajectory) -> dict[str, str]:
-    """How far the tangent kernel has turned, where that can be afforded."""
+    """The change of the tangent kernel, if it is cheap to compute."""
     if not result.kernel_is_small:
         return {}
-    return {"kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)"}
+    return {"kernel": f"1 − cos(K, K(0)) = {result.final_kernel_distance:.3g} (change of the tangent kernel)"}
 
 
 def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
-    """Data, norm, predictor, support, other solutions and certificate, a line each."""
+    """Summarize a maximum-margin predictor: norm, predictor, support, uniqueness and certificate."""
     samples, features = result.X.shape
     w = result.predictor
     lines = {
         "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
         **units(result),
-        "norm": f"{result.norm}, {result.value:.6g} at margin 1",
-        "predictor": f"{norms(w)}   {carriers(w)}",
+        "norm": f"{result.norm} = {result.value:.6g} at margin 1",
+        "predictor": sizes(w, result.units),
         **intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
         "support": f"{count(len(result.support), 'sample')} of {samples:,}",
         "solutions": _solutions(result),
-        "certificate": f"KKT residual {result.kkt:.0e}   error {result.error:.0e}   "
-        f"{1000 * result.seconds:.0f} ms",
+        "certificate": equations({"KKT residual": f"{result.kkt:.0e}"}, error=f"{result.error:.0e}"),
+        "computed": f"{1000 * result.seconds:.0f} ms",
     }
     if not result.converged:
         lines["NOT CONVERGED"] = (
-            "this predictor is not vouched for: its KKT residual is above 1e-9, or its error above 1e-7"
+            "result not certified: the KKT residual is above 1e-9, or the error above 1e-7"
         )
     return aligned(lines)
 
 
 def units(result: Any) -> dict[str, str]:
-    """What was done to the features before they were taken, if anything."""
+    """How the features were transformed; no line if they were not."""
     if result.units is None or result.units.plain:
         return {}
-    return {"units": f"{result.units.describe()}; what follows is for them as they came"}
+    text = result.units.describe()
+    if result.units.standardized:
+        text += "; norms are for these, coefficients for the original features"
+    return {"units": text}
 
 
 def intercept(result: Any, b: Any) -> dict[str, str]:
-    """b of f(x) = w·x + b, where there is one; of several, the first few."""
+    """b of f(x) = w·x + b if there is an intercept; the first few if there are several."""
     if result.units is None or not result.units.intercept:
         return {}
     values = np.ravel(b)
-    told = ", ".join(f"{each:.6g}" for each in values[:_NAMED]) + (", …" if len(values) > _NAMED else "")
-    return {"intercept": f"{told} (free, and not in the potential)"}
+    shown = ", ".join(f"{each:.6g}" for each in values[:_NAMED]) + (", …" if len(values) > _NAMED else "")
+    return {"intercept": f"b = {shown} (unpenalized)"}
 
 
 def _solutions(result: Margin) -> str:
@@ -158,51 +160,52 @@ def _solutions(result: Margin) -> str:
         minima = int(result.minimum.sum())
         if result.complete:
             return (
-                f"the best of all {count(len(result.stationary), 'stationary point')}, {minima} local minima"
+                f"the best of all {count(len(result.stationary), 'stationary point')} ({minima} local minima)"
             )
         return (
-            f"the best local minimum of {minima} found; there may be better ones (the problem is not convex)"
+            f"the best of {minima} local minima found; the problem is not convex, so there may be better ones"
         )
     if result.face is not None:
-        return f"not unique: a face with {count(len(result.face), 'vertex').replace('vertexs', 'vertices')}"
-    return {True: "unique", False: "not unique", None: "uniqueness not known"}[result.unique]
+        return f"not unique: a face with {count(len(result.face), 'vertex', 'vertices')}"
+    return {True: "unique", False: "not unique", None: "uniqueness unknown"}[result.unique]
 
 
 def _fit(result: Trajectory) -> str:
     if result.loss_function.classes:
         right = int((result.margins[-1] > 0).sum())
-        return f"{right:,} of {count(len(result.X), 'sample')} right, smallest margin {result.margin[-1]:.4g}"
+        total = count(len(result.X), "sample")
+        return f"{right:,} of {total} correct, smallest margin = {result.margin[-1]:.4g}"
     if result.loss_function.separating:
         margins = result.margins[-1]
         size = np.linalg.norm(result.predictor[-1]) or 1.0
         support = np.flatnonzero(result.support[-1])
         named = ", ".join(map(str, support[:6])) + (", …" if len(support) > 6 else "")
         return (
-            f"smallest margin {margins.min():.4g}, {margins.min() / size:.4g}·‖w‖₂; 99% of the pull from "
-            f"{count(len(support), 'sample')} ({named})"
+            f"smallest margin = {margins.min():.4g} = {margins.min() / size:.4g}·‖w‖₂; 99% of the "
+            f"gradient from {count(len(support), 'sample')} ({named})"
         )
     misfit = result.outputs[-1] - result.y
     largest = np.abs(misfit).max() or 1.0  # its square may be beyond floats where descent diverged
     residual = largest * (np.linalg.norm(misfit / largest) / (np.linalg.norm(result.y) or 1.0))
     least = (
-        f"; these data cannot be fitted: least squares leaves {result.unfitted:.3g}"
+        f"; no predictor fits the data: the least possible is {result.unfitted:.3g}"
         if result.unfitted
         else ""
     )
-    return f"relative residual {residual:.3g}{least}"
+    return f"relative residual = {residual:.3g}{least}"
 
 
 def _conserved(result: Trajectory) -> str:
     if not result.drifts:
         if result.linearized:
-            return "nothing: the linearized flow keeps no quantity of the weights"
-        return "nothing that the model knows of"
+            return "no quantity: the linearized flow conserves none"
+        return "no quantity known for this model"
     worst = max(result.drifts, key=lambda name: float(np.max(result.drifts[name])))
-    return f"to {result.drift:.0e} or better ({worst})"
+    return f"relative change ≤ {result.drift:.0e} (largest for: {worst})"
 
 
 def exponential(log: float) -> str:
-    """e^log as a number, or as a power of ten where it is out of range."""
+    """e^log as a number, or as a power of ten if it is out of range."""
     if log == -np.inf:
         return "0"
     if abs(log) < 600:
@@ -212,28 +215,43 @@ def exponential(log: float) -> str:
 
 
 def aligned(lines: dict[str, str], least: int = 0) -> str:
-    """A line for each entry, whatever characters names have brought into it."""
+    """One line for each entry, with unprintable characters in names escaped."""
     lines = {printable(name): printable(text) for name, text in lines.items()}
     width = max(least, *map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
 
 
-def count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def count(number: int, what: str, plural: str = "") -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {plural or what + 's'}"
+
+
+def equations(values: Mapping[str, str] = MappingProxyType({}), **named: str) -> str:
+    """name = value, name = value, …"""
+    return ", ".join(f"{name} = {value}" for name, value in {**values, **named}.items())
+
+
+def sizes(w: Float, units: Units | None) -> str:
+    """Norms, and how many coordinates carry 99% of ‖w‖₁, for the features that the potential acts on."""
+    w = w if units is None else units.inside(w)
+    return f"{norms(w)}; {carriers(w.ravel())}"
 
 
 def norms(w: Float) -> str:
-    """‖w‖₁ and ‖w‖₂, also where their squares leave the range of floats."""
+    """‖w‖₁ and ‖w‖₂; scaled, so that squares do not overflow."""
     unit = float(np.abs(w).max(initial=0.0)) or 1.0
-    sums = (unit * float(norm) for norm in (np.abs(w / unit).sum(), np.linalg.norm(w / unit)))
-    return "   ".join(f"‖w‖{mark} {size:.4g}" for mark, size in zip("₁₂", sums, strict=True))
+    return equations(
+        {
+            "‖w‖₁": f"{unit * float(np.abs(w / unit).sum()):.4g}",
+            "‖w‖₂": f"{unit * float(np.linalg.norm(w / unit)):.4g}",
+        }
+    )
 
 
 def top_features(w: Float, names: Sequence[str] | None = None, units: Units | None = None) -> str:
-    """The largest coordinates by name, in order, six of those that carry 99% of ‖w‖₁ at most.
+    """The largest coordinates with their names: at most six of those that carry 99% of ‖w‖₁.
 
-    w: one number for each feature, or a row of them, which count as `name[0]`, `name[1]`, …. units: of
-    standardized features, in which their order is that of what they contribute.
+    w: one number for each feature, or a row of them, named `name[0]`, `name[1]`, …. units: the transformation
+    of the features; the coordinates are sorted by their size for the transformed features.
     """
     sizes = np.abs(w if units is None else units.inside(w)).ravel()
     if not sizes.any():
@@ -247,25 +265,30 @@ def top_features(w: Float, names: Sequence[str] | None = None, units: Units | No
         known = f"x{row}" if names is None else short_name(names[row], 24)
         return known if columns == 1 else f"{known}[{column}]"
 
-    texts = [f"{name(int(i))} {w.ravel()[i]:.3g}" for i in order[:count]]
+    texts = [f"{name(int(i))} = {w.ravel()[i]:.3g}" for i in order[:count]]
     return ", ".join(texts) + (", …" if count < _carrying(sizes) else "")
 
 
 def _spectrum(M: Float) -> str:
-    """‖M‖_* and ‖M‖_F, and how many singular values carry most of the first."""
+    """Nuclear norm ‖M‖_*, Frobenius norm ‖M‖_F, and how many singular values carry 99% of ‖M‖_*."""
     sigma = np.asarray(np.linalg.svd(M, compute_uv=False), dtype=float)
-    carrying = f"{_carrying(sigma):,} of {len(sigma):,} singular values carry 99% of it" if sigma[0] else ""
-    return f"‖M‖_* {sigma.sum():.4g}   ‖M‖_F {np.linalg.norm(sigma):.4g}   {carrying}".rstrip()
+    norms = equations({"‖M‖_*": f"{sigma.sum():.4g}", "‖M‖_F": f"{np.linalg.norm(sigma):.4g}"})
+    if not sigma[0]:
+        return norms
+    many = _carrying(sigma)
+    return (
+        f"{norms}; {many:,} of {len(sigma):,} singular values carr{'y' if many > 1 else 'ies'} 99% of ‖M‖_*"
+    )
 
 
 def _carrying(sizes: Float) -> int:
-    """How many of the largest make up 99% of the sum."""
-    largest = np.sort(sizes / sizes.max())[::-1]  # in this unit, sums are numbers
+    """The number of largest entries that make up 99% of the sum."""
+    largest = np.sort(sizes / sizes.max())[::-1]  # relative to the largest, so that sums do not overflow
     return int(np.searchsorted(np.cumsum(largest), 0.99 * largest.sum()) + 1)
 
 
 def carriers(w: Float) -> str:
-    """How many coordinates carry 99% of ‖w‖₁."""
+    """The number of coordinates that carry 99% of ‖w‖₁."""
     sizes = np.abs(w)
     if not sizes.any():
         return "all coordinates are 0"

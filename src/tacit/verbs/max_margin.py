@@ -26,6 +26,7 @@ from tacit.solvers.families import family_of, l1
 from tacit.solvers.families.quadratic import maximize_margin_in
 from tacit.solvers.interpolation.geometry import potential_of
 from tacit.solvers.interpolation.solution import MarginSolution
+from tacit.solvers.margins import linf
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
@@ -36,6 +37,7 @@ _NORM = "norm"  # the family of ℓp norms, which have margins but no limits
 _LARGEST_STEP, _SMALLEST_STEP = 0.5, 1e-4
 # Two stationary points of a quasi-norm whose sizes differ by less, relative to them, are equally good.
 _TIE = 1e-9
+_EQUAL = 1e-10  # relative distance from the largest entry that is round-off of a linear program
 
 
 def max_margin(
@@ -57,8 +59,9 @@ def max_margin(
         Rows are samples.
     y : (N,) array-like
         Two classes: −1 and +1, or any two names or whole numbers; the first in sorted order stands for −1.
-    norm : "l1" | "l2" | float, or a Potential or Model
-        A number p with 0 < p ≤ 2 stands for ‖w‖_p. For p < 1 the problem is not convex: with up to three
+    norm : "l1" | "l2" | "linf" | float, or a Potential or Model
+        A number p with 0 < p ≤ 2 stands for ‖w‖_p, "linf" for max |w_j|, to whose margin sign descent and
+        Adam with ε = 0 tend. For p < 1 the problem is not convex: with up to three
         features and no intercept, all stationary points are found; otherwise, the best local minimum from
         several starting points.
     intercept : bool, optional
@@ -163,12 +166,45 @@ class _Power(Potential):
         return np.where(w == 0, -edge, smooth), np.where(w == 0, edge, smooth)
 
 
+@dataclass(frozen=True)
+class _Largest(Potential):
+    """The norm max |w_j|. Its subdifferential at w: slopes of the signs of w on the largest, with sum 1."""
+
+    family, name, p, aim_is_box = _NORM, "linf", math.inf, False
+
+    def value(self, w: Float) -> float:
+        return float(np.abs(w).max(initial=0.0))
+
+    def gradient(self, w: Float) -> Float:
+        """The centre of the subdifferential."""
+        largest = self._largest(w)
+        return np.where(largest, np.sign(w), 0.0) / largest.sum()
+
+    def nearest_slope(self, w: Float, slope: Float) -> Float:
+        """The projection of a slope on the subdifferential, a simplex (Held et al. 1974)."""
+        largest = np.flatnonzero(self._largest(w))
+        signs = np.sign(w[largest])
+        parts = np.sort(signs * slope[largest])[::-1]
+        levels = (np.cumsum(parts) - 1) / np.arange(1, len(parts) + 1)
+        level = levels[np.flatnonzero(parts > levels)[-1]]
+        nearest = np.zeros_like(w)
+        nearest[largest] = signs * np.maximum(signs * slope[largest] - level, 0.0)
+        return nearest
+
+    def _largest(self, w: Float) -> Any:
+        return np.abs(w) >= self.value(w) * (1 - _EQUAL)
+
+
 def _objective(norm: Any, features: int) -> Any:
     """Validate the norm or potential."""
     if isinstance(norm, str) and norm in ("l1", "l2"):
         return _Power(float(norm[1]))
+    if isinstance(norm, str) and norm == "linf":
+        return _Largest()
     if isinstance(norm, str | bool) or norm is None:
-        raise InputError(f'norm must be "l1", "l2", a number p with 0 < p ≤ 2, or a potential, got {norm!r}')
+        raise InputError(
+            f'norm must be "l1", "l2", "linf", a number p with 0 < p ≤ 2, or a potential, got {norm!r}'
+        )
     if isinstance(norm, int | float | np.number):
         p = float(as_floats(norm, "norm", ndim=(0,)))
         if not 1e-3 <= p <= 2:
@@ -181,6 +217,8 @@ def _widest(goal: Any, margins: Margins) -> MarginSolution:
     """Solve by the method for this norm, or by that of the potential's family."""
     if goal.family != _NORM:
         return family_of(goal).maximize_margin(goal, margins)
+    if goal.p == math.inf:
+        return linf.maximize_margin(margins)
     if goal.p < 1:
         return _quasi_norm(margins, goal)
     if goal.p == 1:

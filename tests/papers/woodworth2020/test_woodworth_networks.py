@@ -251,7 +251,7 @@ def test_without_data_the_other_figures_are_made(no_data, monkeypatch, capsys):
     monkeypatch.setattr(tacit.papers, "figures", lambda selection: [missing, fast])
     assert main(["reproduce", "woodworth2020", "--json", "all.json"]) == 0
     told = capsys.readouterr()
-    assert "woodworth2020/fig6d is left out: CIFAR-10 was not found" in told.err and "fig3a.png" in told.out
+    assert "woodworth2020/fig6d is skipped: CIFAR-10 was not found" in told.err and "fig3a.png" in told.out
     with open("all.json") as file:
         made = json.load(file)["figures"]
     assert [entry["figure"] for entry in made] == ["woodworth2020/fig6d", "woodworth2020/fig3a"]

@@ -20,6 +20,8 @@ from scipy.optimize import linprog, minimize
 
 import tacit
 from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.support import _short
 
 every_small = pytest.mark.parametrize("name", SMALL)
 every_three = pytest.mark.parametrize("name", THREE)
@@ -341,3 +343,12 @@ def test_features_given_twice_span_a_face():
     for j in np.flatnonzero(w):  # each of the two may do all the work, or none
         ends = np.sort(found.face[:, j] / w[j])[[0, -1]]
         np.testing.assert_allclose(ends, [0, 1], atol=1e-9)
+
+
+def test_a_shortfall_is_real_only_beyond_the_round_off_of_the_margin():
+    """Terms of 1e9 cancel in the first margin: its round-off is about 1e-7."""
+    margins = Margins(np.array([[1e9, -1e9], [1.0, 1.0]]))
+    short = partial(_short, margins, np.ones(2), 0.0)
+    assert short(np.full(2, 1 - 1e-7)).tolist() == [1]
+    assert short(np.full(2, 1 - 1e-3)).tolist() == [0, 1]
+    assert short(np.ones(2)).tolist() == []

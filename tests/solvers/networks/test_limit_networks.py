@@ -429,7 +429,7 @@ def test_a_network_that_is_a_neuron_whose_output_weight_changes_sign(width):
     q /= np.linalg.norm(q)
     model = tacit.LinearNetwork(np.outer(w, q), 0.5 * q[None])
     found = tacit.limit(model, X, y)
-    assert found.converged and found.sign == -1 and "changes sign" in found.summary()
+    assert found.converged and found.sign == -1 and "changes its sign" in found.summary()
     assert tacit.certify(model, X, y, found.predictor).holds
     end = tacit.flow(model, X, y).predictor[-1]
     assert np.linalg.norm(found.predictor - end) < 1e-8 * np.linalg.norm(end)

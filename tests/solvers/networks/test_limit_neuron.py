@@ -221,7 +221,7 @@ class TestLimit:
     def test_no_output_weight_and_nothing_to_learn(self):
         _, X, y = draw(1.0, 0.0, 1, 1.0, seed=3)
         found = tacit.limit(tacit.Neuron(0.0, np.ones(7)), X, 0 * y)
-        assert not found.predictor.any() and found.sign == 0 and "‖w‖₂ 0 " in found.summary()
+        assert not found.predictor.any() and found.sign == 0 and "‖w‖₂ = 0;" in found.summary()
 
     def test_saddles_are_refused(self):
         """a = 0 and w ⟂ Xᵀy never move; balanced weights opposite to Xᵀy decay to 0 in infinite time."""
@@ -273,7 +273,7 @@ class TestChangeOfSign:
         model, X, y = draw(1.0, -0.9, 1, slope, seed=1 if slope == 1 else 10)
         assert final_sign(*weights_of(model), slope, X, y) == -1
         found = tacit.limit(model, X, y)
-        assert found.converged and found.sign == -1 and "changes sign" in found.summary()
+        assert found.converged and found.sign == -1 and "changes its sign" in found.summary()
         a = -np.sqrt(model.delta / 2 + np.hypot(model.delta / 2, np.linalg.norm(found.predictor)))
         w = found.predictor / a
         outputs = a * np.maximum(X @ w, slope * (X @ w))

@@ -65,8 +65,8 @@ def _moved(model: tacit.Neuron, size: float) -> tuple[float, float]:
     """
     unit = math.sqrt(size)
     start = np.append(model.weights, model.output) / unit
-    aside = np.cos(np.arange(len(start) - 1)) / math.sqrt(len(start))
-    x = start[:-1] + math.copysign(1.0, float(aside @ start[:-1])) * aside
+    sideways = np.cos(np.arange(len(start) - 1)) / math.sqrt(len(start))
+    x = start[:-1] + math.copysign(1.0, float(sideways @ start[:-1])) * sideways
     X, y = x[None] / np.linalg.norm(x), np.array([math.copysign(3.0, model.output)])
 
     def velocity(_: float, flat: Any) -> Any:

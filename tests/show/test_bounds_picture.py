@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.cli import main
+from tacit.show.bounds import verdicts_picture
 from tacit.show.figures import KERNEL, RICH
-from tacit.show.verdicts import verdicts_picture
 from tacit.theorems import Assumption, Bound, Verdict
 
 
@@ -103,7 +103,7 @@ def test_the_command_draws_the_verdicts_that_it_prints(tmp_path, monkeypatch, ca
     seen = []
     real = verdicts_picture
     monkeypatch.setattr(
-        "tacit.show.verdicts.verdicts_picture", lambda found, title: seen.extend(found) or real(found, title)
+        "tacit.show.bounds.verdicts_picture", lambda found, title: seen.extend(found) or real(found, title)
     )
     line = f"check data.npz --log-scale -60 --only woodworth2020 --plot bounds.png{flags}"
     assert main(line.split()) == 0
@@ -120,5 +120,5 @@ def test_no_picture_is_written_over_the_data(tmp_path, monkeypatch, capsys):
     np.savez("data.npz", X=np.eye(2), y=np.ones(2))
     before = (tmp_path / "data.npz").read_bytes()
     assert main(["check", "data.npz", "--plot", "data.npz"]) == 2
-    assert "is the data itself" in capsys.readouterr().err
+    assert "is the data file" in capsys.readouterr().err
     assert (tmp_path / "data.npz").read_bytes() == before

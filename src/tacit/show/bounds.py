@@ -1,4 +1,4 @@
-"""What is measured against the bounds of theorems, as a picture."""
+"""Picture of the values that are measured for the bounds of theorems."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
-_ROOM = 1e-4  # shares of a bound below this are drawn at the edge
-_BEYOND = 1e2  # and above this
-_LETTERS = 62  # in a line of a label
-_TITLE = 100  # in a line of the title
-_LINE = 0.145  # inches of a line of a label
-_BETWEEN = 1.2  # rows, in lines
+_ROOM = 1e-4  # shares of a bound below this are drawn at the left edge
+_BEYOND = 1e2  # and those above this at the right edge
+_LETTERS = 62  # characters in a line of a label
+_TITLE = 100  # characters in a line of the title
+_LINE = 0.145  # height of a line of a label in inches
+_BETWEEN = 1.2  # distance between rows, in lines
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A bound: how much of it is used, and what is written beside it."""
+    """A row of the picture: a bound, the share of it that is used, and its label."""
 
     lines: tuple[str, ...]
     numbers: str
@@ -32,18 +32,20 @@ class _Row:
 
 
 def picture_of(verdicts: Any, everything: bool) -> Picture:
-    """Of the verdicts that apply, or of all, under the model and what is known of the data."""
+    """A picture of the verdicts that apply, or of all, with model and data as its title."""
     title = "\n".join(filter(None, (verdicts.model, verdicts.data)))
     return verdicts_picture((*verdicts, *verdicts.others) if everything else verdicts, title)
 
 
 def verdicts_picture(verdicts: Sequence[Any], title: str = "") -> Picture:
-    """The share of every bound that is used, 1 where it is met exactly: the largest first.
+    """A picture of the share of every bound that is used (1: met with equality), the largest first.
 
-    Theorems that do not apply are drawn hollow. title: what they were asked about.
+    Theorems that do not apply have hollow marks.
     """
     bounds = [(verdict, bound) for verdict in verdicts for bound in verdict.bounds]
-    rows = [_row(verdict, bound) for verdict, bound in bounds if bound.threshold]  # others only tell a number
+    rows = [
+        _row(verdict, bound) for verdict, bound in bounds if bound.threshold
+    ]  # others report a number without a threshold
     rows.sort(key=lambda row: (not row.applies, -math.inf if math.isnan(row.share) else -row.share))
 
     def draw(ax: Any) -> None:
@@ -66,7 +68,7 @@ def _row(verdict: Any, bound: Any) -> _Row:
 
 
 def _numbers(bound: Any) -> str:
-    """What is measured, the bound after it, and how they compare: > where it is broken and should be ≤."""
+    """The measured value, the relation and the bound, such as "0.2 ≤ 0.5", or "0.7 > 0.5" if violated."""
     measured, low, high = f"{bound.measured:.3g}", bound.at_least, bound.at_most
     if bound.equality is not None:
         value, tolerance = bound.equality
@@ -95,13 +97,13 @@ def _draw(rows: Sequence[_Row], ax: Any) -> None:
     ax.set(xscale="log", xlim=(left, right), ylim=(ends[-1], 0.0))
     ax.set_yticks(places, ["\n".join(row.lines) for row in rows], fontsize=7.5, parse_math=False)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("share of the bound that is used (1: met exactly; beyond: broken)")
+    ax.set_xlabel("share of the bound that is used (1: equality; above 1: violated)")
     beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 7.5}
     ax.text(1.02, -0.6, "measured, bound", color=MUTED, **beside)
 
 
 def _draw_share(row: _Row, place: float, colour: str, limits: tuple[float, float], ax: Any) -> None:
-    """A dot, or an arrow where it is off the picture; nothing where there is no number."""
+    """Draw a dot, an arrow if the value is outside the axis, or nothing if it is NaN."""
     left, right = limits
     if math.isnan(row.share):
         ax.text(1.0, place, "not a number", color=colour, va="center", ha="center", fontsize=7.5)

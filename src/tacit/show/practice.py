@@ -1,0 +1,131 @@
+"""Paths of slow decay, explanations and risks, as text and as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.data.printable import label, shown
+from tacit.results.decay_path import DecayPath
+from tacit.results.explanation import Explanation
+from tacit.results.risk import Risk
+from tacit.show.figures import KERNEL, MUTED, RICH, Picture
+from tacit.show.text import aligned, carriers, count, norms, top_features
+
+_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
+_NEAR = 10.0  # factor above the least residual up to which scales are told to explain a predictor as well
+_BINS = 15
+
+
+def decay_report(result: DecayPath, names: Sequence[str] | None = None) -> str:
+    """Data, model, clock, both ends and test errors, a line each."""
+    samples, features = result.X.shape
+    first, last = result.times[0], result.times[-1]
+    lines = {
+        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "model": result.model.describe(),
+        "decay": f"{result.decay:g} from time {first:.4g} to {last:.4g}: the scale falls to "
+        f"e^-{result.decay * last:.4g} of its start",
+        "from": f"{norms(result.predictors[0])}   {carriers(result.predictors[0])}",
+        "to": f"{norms(result.predictors[-1])}   {carriers(result.predictors[-1])}",
+        "features": top_features(result.predictors[-1], names),
+    }
+    if result.test_error is not None:
+        start, end = result.test_error[0], result.test_error[-1]
+        lines["test error"] = f"{start:.4g} → {end:.4g}{_halved(result)}"
+    lines["computed"] = f"{1000 * result.seconds:.0f} ms; errors of the order of the decay are not included"
+    if not result.converged.all():
+        failed = int((~result.converged).sum())
+        lines["NOT CONVERGED"] = f"at {count(failed, 'time')}: the limits there are not certified"
+    return aligned(lines)
+
+
+def _halved(result: DecayPath) -> str:
+    """When the test error is half of what it is when the data are fitted."""
+    errors = result.test_error
+    if errors is None or not (errors < errors[0] / 2).any():
+        return ""
+    return f", half of the first at time {result.grokking_time(errors[0] / 2):.4g}"
+
+
+def decay_picture(result: DecayPath, names: Sequence[str]) -> Picture:
+    """Coefficients against time, and the test error, if it is known."""
+    panels = 1 if result.test_error is None else 2
+
+    def draw(axes: Any) -> None:
+        first, *others = np.atleast_1d(axes)
+        largest = np.argsort(-np.abs(result.predictors).max(axis=0), kind="stable")
+        first.plot(result.times, result.predictors[:, largest[_NAMED:_FAINT]], color=MUTED, lw=0.4, alpha=0.6)
+        for place, i in enumerate(largest[:_NAMED]):
+            first.plot(result.times, result.predictors[:, i], color=f"C{place}", label=label(names[i], 18))
+        first.set(xlabel="training time $t$", ylabel="coefficient")
+        first.set_title("kernel", loc="left", color=KERNEL)
+        first.set_title("rich", loc="right", color=RICH)
+        first.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4)
+        for axis in others:
+            axis.semilogy(result.times, result.test_error, color="k")
+            axis.set(xlabel="training time $t$", ylabel="test error (mean square)")
+            axis.set_title(rf"weight decay $\lambda$ = {result.decay:g}", loc="left")
+
+    return Picture(draw, {"figsize": (4.6 * panels, 4.2), "ncols": panels}, "decay")
+
+
+def explanation_report(result: Explanation) -> str:
+    """The least residual of every depth, and the scales that explain the predictor nearly as well."""
+    samples, features = result.X.shape
+    lines = {
+        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "predictor": f"{norms(result.w)}   residual {result.feasibility:.1g} of ‖y‖",
+    }
+    for depth, curve in zip(result.depths, result.stationarity, strict=True):
+        near = result.scales[curve <= _NEAR * curve.min()]
+        lines[f"depth {shown(depth)}"] = (
+            f"residual {curve.min():.2g} at scale {result.scales[curve.argmin()]:.4g}; within a factor "
+            f"{_NEAR:g} of it from {near.min():.3g} to {near.max():.3g}"
+        )
+    lines["note"] = "depths whose residuals are close are not told apart; noise in the predictor hides them"
+    return aligned(lines)
+
+
+def explanation_picture(result: Explanation, names: Sequence[str]) -> Picture:
+    """The residual against the scale, a curve for each depth."""
+
+    def draw(ax: Any) -> None:
+        for place, (depth, curve) in enumerate(zip(result.depths, result.stationarity, strict=True)):
+            ax.loglog(result.scales, curve, color=f"C{place}", label=f"depth {shown(depth)}")
+        ax.set(xlabel="scale $a$ of the weights", ylabel=r"$\|(I-P)\nabla Q(w)\| / \|\nabla Q(w)\|$")
+        ax.set_title("how well depth and scale explain the predictor", loc="left")
+        ax.legend()
+
+    return Picture(draw, {"figsize": (5.6, 4.0)}, "explanation")
+
+
+def risk_report(result: Risk) -> str:
+    """The prediction, the scatter of single data sets, and the bias that they show."""
+    mean, error = result.bias
+    lines = {
+        "data": f"{count(result.samples, 'Gaussian sample')} × {count(len(result.signal), 'feature')}, "
+        f"noise {result.noise:g}",
+        "model": result.model.describe(),
+        "risk": f"{result.risk:.6g} = E‖w − signal‖², with noise τ = {result.tau:.4g} on every coordinate",
+        "scatter": f"a single data set deviates by {100 * result.scatter:.2g}% (standard deviation of "
+        f"{len(result.simulated)} simulated ones)",
+        "simulated": f"mean {result.simulated.mean():.4g}, {100 * mean:+.2g} ± {100 * error:.2g}% from the "
+        "prediction",
+    }
+    return aligned(lines)
+
+
+def risk_picture(result: Risk) -> Picture:
+    """The risks of the simulated data sets, and the prediction."""
+
+    def draw(ax: Any) -> None:
+        ax.hist(result.simulated, bins=min(_BINS, len(result.simulated)), color=MUTED)
+        ax.axvline(result.risk, color="k", label="prediction")
+        ax.axvline(result.simulated.mean(), color=RICH, ls="--", label="mean of the data sets")
+        ax.set(xlabel=r"risk $\|w - b^*\|^2$", ylabel="simulated data sets")
+        ax.legend()
+
+    return Picture(draw, {"figsize": (5.0, 3.6)}, "risk")
