@@ -1,4 +1,4 @@
-"""Adds the markers that follow from others; sketches for pictures; processes share what JAX compiles."""
+"""Markers that follow from others, quick pictures, and a compilation cache of JAX shared by processes."""
 
 import os
 import shutil
@@ -15,21 +15,21 @@ _SKETCH = Path(__file__).parent / "support" / "sketch.mplstyle"
 
 def pytest_configure(config):
     properties.every_day = "not thorough" in config.option.markexpr
-    if _COMPILED not in os.environ:  # in workers and the programs that tests start it is there
+    if _COMPILED not in os.environ:  # already set in workers and in programs started by tests
         config.compiled = os.environ[_COMPILED] = tempfile.mkdtemp(prefix="tacit-compiled-")
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
         os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 
 def pytest_unconfigure(config):
-    """What JAX has compiled is shared by all processes of a run, and gone after it."""
+    """Delete the compilation cache of JAX, which all processes of a run share."""
     if hasattr(config, "compiled"):
         shutil.rmtree(config.compiled, ignore_errors=True)
         del os.environ[_COMPILED]
 
 
 def pytest_collection_modifyitems(items):
-    """Mark as thorough what `every(k)` leaves out, and as numerical what is not marked `any_cpu`."""
+    """Mark cases that `every(k)` skips as thorough, and tests that are not marked `any_cpu` as numerical."""
     seen = Counter()
     for item in items:
         family, _, case = item.nodeid.partition("[")
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def sketches(request, monkeypatch):
-    """Laying out a picture takes longer than drawing it: that is left out where its looks do not count."""
+    """Skip the layout of pictures, which takes longer than drawing, unless a test checks it."""
     drawn_in_full = "papers" in request.path.parts or request.node.get_closest_marker("pictures") is not None
     if not drawn_in_full:
         monkeypatch.setattr("tacit.show.figures.STYLE", _SKETCH)

@@ -1,4 +1,4 @@
-"""The numerical tests as other CPUs would run them: `make test-kernels`.
+"""The numerical tests with the BLAS kernels of other CPUs: `make test-kernels`.
 
 OpenBLAS, in NumPy and in SciPy, chooses its kernels by the CPU, and NumPy its own loops. Sums are then added
 in another order and rounded otherwise: a threshold at the edge of what one machine gave fails on the next.
@@ -35,10 +35,10 @@ for linalg in (np.linalg, scipy.linalg):
 
 @dataclass(frozen=True)
 class Machine:
-    """A CPU to be, by the variables that make NumPy and SciPy believe in it."""
+    """An emulated CPU: the environment variables that select its code in NumPy and SciPy."""
 
-    kernel: str = ""  # "": the one that OpenBLAS chooses here
-    reduced: str = ""  # features that NumPy is not to use
+    kernel: str = ""  # "": the default of OpenBLAS on this CPU
+    reduced: str = ""  # CPU features that NumPy must not use
     threads: int = 1
 
     @property
@@ -70,7 +70,7 @@ def core_of(kernel: str) -> str:
 
 
 def kernels_here() -> tuple[list[str], dict[str, str]]:
-    """Kernels that run here and differ from each other and from the CPU's own; and why not the others."""
+    """Kernels that run here and differ from each other and from the default; and reasons for the others."""
     seen, chosen, left = {core_of(""): "that of this CPU"}, [], {}
     for kernel in KERNELS:
         core = core_of(kernel)
@@ -85,12 +85,12 @@ def kernels_here() -> tuple[list[str], dict[str, str]]:
 
 
 def simd_features() -> str:
-    """What NumPy found in this CPU beyond what it was built for."""
+    """CPU features that NumPy detected beyond its baseline."""
     return " ".join(np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", ()))
 
 
 def machines(short: bool, kernels: list[str]) -> list[Machine]:
-    """The short list has everything in it once: two kernels, reduced loops, two threads."""
+    """The machines; the short list has each variation once: two kernels, reduced loops, two threads."""
     if short:
         oldest, *_, newest = kernels if len(kernels) > 1 else (*kernels, "", "")
         return [Machine(oldest, simd_features()), Machine(newest, threads=2)]
@@ -100,7 +100,7 @@ def machines(short: bool, kernels: list[str]) -> list[Machine]:
 
 
 def run(machine: Machine, arguments: list[str]) -> tuple[bool, str]:
-    """Run the tests on such a machine: did they pass, and a line about them."""
+    """Run the tests on such a machine; return whether they passed, and a summary line."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"

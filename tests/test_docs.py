@@ -1,4 +1,4 @@
-"""The documentation: its code runs and prints what it says, its links resolve, every public name is in it."""
+"""The documentation: its code prints the output shown, its links resolve, every public name is in it."""
 
 import hashlib
 import importlib
@@ -26,7 +26,7 @@ sys.path.insert(0, str(pages.ROOT / "benchmarks"))
 import readme
 
 pytestmark = pytest.mark.any_cpu
-LONG_PAGES = {  # whose code takes seconds
+LONG_PAGES = {  # pages whose code takes seconds
     "docs/howto/estimators.md",
     "docs/howto/flows.md",
     "docs/howto/model.md",
@@ -65,7 +65,7 @@ def test_outputs_are_compared_as_numbers():
 
 
 def test_every_module_for_users_is_in_the_reference():
-    """All but `losses` and `potentials` are modules that `tacit` has besides its names."""
+    """The modules are `losses`, `potentials` and the submodules that `tacit` lists besides its names."""
     beside = {f"tacit.{name}" for name in dir(tacit) if inspect.ismodule(getattr(tacit, name, None))}
     assert beside <= set(MODULES)
     assert "tacit" in MODULES
@@ -73,7 +73,7 @@ def test_every_module_for_users_is_in_the_reference():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_name_is_documented(module):
-    """The reference has the names of __all__; whatever is public of a class too, but for plain fields."""
+    """The reference has the names of __all__ and the public members of classes, except plain fields."""
     home = importlib.import_module(module)
     assert inspect.getdoc(home)
     silent = []
@@ -88,13 +88,13 @@ def test_every_public_name_is_documented(module):
 
 
 def is_silent(name, part):
-    """Is it public, more than a field, and without words?"""
+    """Whether it is public, not a plain field, and has no docstring."""
     speaks = callable(part) or isinstance(part, property)
     return speaks and not name.startswith("_") and not inspect.getdoc(part)
 
 
 def links(text):
-    """Addresses in Markdown, of links and pictures, outside of code."""
+    """Addresses of links and pictures in Markdown, outside code."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", text))
 
@@ -105,7 +105,7 @@ def test_the_gallery_has_figures_of_the_registry():
 
 
 def test_pictures_on_pages_are_figures_of_the_registry():
-    """As `tacit reproduce` makes them today, by size and seed, untouched since, and all in use."""
+    """They have the sizes and seeds of `tacit reproduce`, are unchanged since then, and all are used."""
     record = json.loads(pictures.RECORD.read_text(encoding="utf-8"))
     assert list(record) == pictures.SHOWN
     for key, what in record.items():
@@ -121,7 +121,7 @@ def test_pictures_on_pages_are_figures_of_the_registry():
 
 
 def test_links_on_pages_lead_to_files():
-    """But for those into the gallery."""
+    """Except links into the gallery."""
     root = pages.ROOT
     texts = [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
     broken = []
@@ -182,7 +182,7 @@ def test_papers_that_pages_cite_are_listed():
 
 
 def test_errata_name_their_tests():
-    """But for what changes no number."""
+    """Except errata that change no number."""
     text = (pages.ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
     tests = "".join(path.read_text(encoding="utf-8") for path in (pages.ROOT / "tests").rglob("test_*.py"))
     files = {path.name for path in (pages.ROOT / "tests").rglob("test_*.py")}
@@ -200,7 +200,7 @@ def test_pages_whose_names_differ_in_capitals_are_found(tmp_path):
 
 
 def commands(text):
-    """What is typed in the ```sh blocks of a page that begins with tacit, as words."""
+    """The commands in ```sh blocks of a page that begin with tacit, split into words."""
     blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.M | re.S)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("tacit ")]
@@ -224,7 +224,7 @@ def test_figures_that_pages_reproduce_are_in_the_registry():
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial.md"])
 def test_limits_are_compared_with_the_raw_weights(page):
-    """Mirror forms are made from the potential that limits minimize, and confirm any."""
+    """Mirror forms use the potential that limits minimize, so they would confirm a wrong one."""
     code = "".join(block.code for block in pages.blocks((pages.ROOT / page).read_text(encoding="utf-8")))
     flows = re.findall(r"tacit\.flow\(model, .*\)", code)
     assert flows and all('method="parameters"' in each for each in flows)
@@ -246,7 +246,7 @@ NUMBERS = json.loads(readme.RECORD.read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize("page", sorted({*readme.PASSAGES, *readme.CLOCKED}))
 def test_numbers_on_pages_are_those_that_were_measured(page):
-    """`make readme` measures them; what is changed by hand is not what it wrote."""
+    """`make readme` measures them; numbers changed by hand differ from its record."""
     text = (pages.ROOT / page).read_text(encoding="utf-8")
     assert readme.written(page, text, NUMBERS) == text
     for place in readme.clocks(text):
@@ -260,7 +260,7 @@ def test_numbers_on_pages_are_those_that_were_measured(page):
 
 
 def test_every_time_on_a_page_is_on_record():
-    """Pages whose code prints how long it took are those that `make readme` clocks."""
+    """Pages whose code prints times are those that `make readme` measures."""
     printing = {
         page for page in pages.pages() if readme.clocks((pages.ROOT / page).read_text(encoding="utf-8"))
     }

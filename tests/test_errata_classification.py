@@ -1,4 +1,4 @@
-"""Sentences of Moroshko et al. 2020, Section 5, that depend on the data, by flows written from scratch."""
+"""Statements of Moroshko et al. 2020, Section 5, that depend on the data; flows written from scratch."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def directions(Z, scale, accuracies):
 def test_trajectories_may_leave_the_separating_cone_on_their_way():
     """α = 0.001 on two support vectors: the flow turns to one coordinate first."""
     margins = directions(TWO, 1e-6, np.geomspace(1e-8, 20, 40)) @ TWO.T
-    assert margins[0].min() > 0 and margins[-1].min() > 0  # it starts and ends inside
+    assert margins[0].min() > 0 and margins[-1].min() > 0  # inside at the start and at the end
     assert margins.min() == pytest.approx(-0.095, abs=1e-3)
 
 
@@ -27,7 +27,7 @@ def accuracy_needed(Z, scale):
     least = linprog(np.ones(6), -np.hstack([Z, -Z]), -np.ones(len(Z))).fun
     at = np.geomspace(0.1 * scale, 300 * max(scale, 0.1), 20)
     w = directions(Z, scale, at)
-    with np.errstate(invalid="ignore", divide="ignore"):  # before all samples are on their side
+    with np.errstate(invalid="ignore", divide="ignore"):  # before all samples are classified correctly
         excess = np.log(np.abs(w).sum(axis=1) / (w @ Z.T).min(axis=1) / least - 1)
     i = int(np.flatnonzero(~(excess <= np.log(0.05)))[-1])
     return np.exp(np.interp(-np.log(0.05), -excess[i : i + 2], np.log(at[i : i + 2])))

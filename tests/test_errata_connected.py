@@ -130,7 +130,7 @@ class TestTheorem2:
 
     @pytest.mark.parametrize("delta", ["1e-6", "0.5", "9"])
     def test_lemma_3_has_the_limit_root_delta(self, delta):
-        """ĝ(0+) = √δ, as its proof ends and not as it is stated (0)."""
+        """ĝ(0+) = √δ, as in the proof, and not 0 as stated."""
         delta, x = mpf(delta), mpf("1e-15")
         warp = inner_size(x, delta) / x * (delta / 2 + mp.sqrt(delta**2 / 4 + x**2))
         assert abs(warp / mp.sqrt(delta) - 1) < 1e-9
@@ -178,7 +178,7 @@ class TestNetworks:
         assert gap(tacit.limit(model, X, y).predictor[:, 0], exact) < 1e-9
 
     def test_theorem_3_needs_small_inner_weights(self):
-        """‖w̃ᵢ(0)‖ → 0 through the output weights alone does not lead to the smallest solution."""
+        """‖w̃ᵢ(0)‖ → 0 by the output weights alone does not lead to the minimum-norm solution."""
         X, y, _ = problem(4)
         W = np.random.default_rng(5).standard_normal((7, 3))
         smallest, distances = (np.linalg.pinv(X) @ y)[:, None], []
@@ -189,7 +189,7 @@ class TestNetworks:
             with pytest.raises(tacit.NoPotentialError):
                 tacit.limit(tacit.LinearNetwork(W, outer), X, y, tol=1e-3)
         assert min(distances) > 0.3
-        assert abs(distances[2] / distances[1] - 1) < 1e-4  # it has converged, elsewhere
+        assert abs(distances[2] / distances[1] - 1) < 1e-4  # it converges to another point
 
     def test_theorem_3_for_one_neuron_in_closed_form(self):
         """a → 0 with w as it is: w̃ → w* + a∞·P⊥w, far from w*; with w → 0 as well it is w*."""
@@ -223,7 +223,7 @@ class TestNetworks:
 
 class TestTheorem4:
     def test_the_sign_of_the_output_weight_is_kept_not_minimized_over(self):
-        """The argmin over both signs of a is often on the side that the flow never sees."""
+        """The argmin over both signs of a often has the sign that the flow never takes."""
         wrong = 0
         seeds = some(range(16), 3)
         for seed in seeds:

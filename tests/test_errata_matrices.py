@@ -150,7 +150,7 @@ def test_the_kernel_regime_needs_a_scale_above_the_root_of_one_over_the_width():
 
 class TestFigure5:
     def completion(self, seed, size=6, observed=24):
-        """The draw of the figure: rank 1, and which entries are seen."""
+        """The matrix of rank 1 in the figure, and its observed entries."""
         rng = np.random.default_rng(seed)
         truth = np.outer(*rng.standard_normal((2, size)))
         seen = (rng.permutation(size**2) < observed).reshape(size, size)
@@ -159,7 +159,7 @@ class TestFigure5:
         return truth, seen, X.reshape(-1, size, size)
 
     def test_the_rich_end_is_the_matrix_of_rank_1_and_not_the_least_nuclear_norm(self):
-        """Here the least nuclear norm is 8% below that of Y*; smaller scales go away from it, to Y*."""
+        """Here the minimum nuclear norm is 8% below that of Y*; smaller scales lead to Y* instead."""
         truth, seen, X = self.completion(2)
         y, true = truth[seen], np.linalg.norm(truth)
         least = np.linalg.norm(tacit.limit(tacit.potentials.Nuclear(), X, y).predictor, "nuc")

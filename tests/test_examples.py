@@ -1,4 +1,4 @@
-"""The programs in examples/: they run as users run them, write their pictures, and use what is public."""
+"""The programs in examples/ run as scripts, write their pictures, and use public names only."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""A paper that another package brings is listed, checked, made, reported and documented without an edit."""
+"""A paper in another package is listed, checked, reproduced, reported and documented."""
 
 import json
 import shutil

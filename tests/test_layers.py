@@ -1,4 +1,4 @@
-"""Arrows point one way: the import graph, read from the source, in functions and for types only, too."""
+"""Imports go one way: the import graph of the source, including imports in functions and for types."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ import tacit
 pytestmark = pytest.mark.any_cpu
 
 ROOT = Path(tacit.__file__).parent
-ORDER = [  # each may import what stands before it; what shares a line, only itself
+ORDER = [  # each may import only from the lines above it
     {"errors"},
     {"packages"},
     {"numerics"},
@@ -44,7 +44,7 @@ MODULES = {module_name(path): path for path in ROOT.rglob("*.py")}
 
 
 def imports(tree):
-    """Modules that are imported anywhere: in functions, and for types only, too."""
+    """All imported modules, including imports in functions and for types."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -54,7 +54,7 @@ def imports(tree):
 
 
 def wrong_arrows(sources):
-    """Of {module: source}: who imports what stands above it, or beside it."""
+    """The imports in {module: source} that violate the order."""
     for name, source in sources.items():
         layer = name.split(".")[1] if "." in name else None
         for other in imports(ast.parse(source)):
@@ -130,7 +130,7 @@ def test_a_cycle_is_found():
 
 
 def test_verbs_ask_models_what_they_can_do():
-    """No verb tests the class of a model, a potential or a network: it asks, or looks into the table."""
+    """Public functions do not test the class of a model, potential or network."""
     classes = {"Model", "Network", "Potential"}
     for folder in ("models", "potentials", "networks"):
         for name, path in MODULES.items():
@@ -174,7 +174,7 @@ def test_what_is_not_installed_with_tacit_is_imported_where_it_is_said():
     """Each in a `with needed(…)`, or in a module that is reached through one."""
     extras = {
         "jax": {"tacit.autodiff"},
-        "torch": {"tacit.networks.in_torch", "tacit.networks.dense", "tacit.networks.modules"},
+        "torch": {"tacit.networks.in_torch", "tacit.networks.dense"},
         "sympy": {"tacit.derivation.closed_form", "tacit.derivation.symbolic"},
         "pyarrow": {"tacit.data.tables"},
     }

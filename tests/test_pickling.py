@@ -17,7 +17,7 @@ from guests import ArcSine, Bare, Cosh, Quartic, Tempered, Twins, function_model
 import tacit
 from tacit import errors, losses, potentials
 from tacit.autodiff import jax
-from tacit.derivation.cost import cost
+from tacit.derivation.derive import cost
 from tacit.papers import figures, reproduce
 
 pytestmark = pytest.mark.any_cpu

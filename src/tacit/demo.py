@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from tacit.data.arrays import Float
 from tacit.data.problems import SparseRegression, sparse_regression
@@ -32,18 +33,6 @@ _RTOL = 1e-7  # of this flow: it stops at a relative residual of 1e-9, about its
 _AGREE = 1e-7  # relative distance between flow and limit below which the demonstration succeeds
 _EVERY = 3  # limits per row of the table
 _LINES = 400  # irrelevant features in the figure
-_COLUMNS = (
-    "scale",
-    "regime",
-    "‖β‖₁",
-    "‖β‖₂",
-    "to ℓ1",
-    "to ℓ2",
-    "population",
-    "stationarity",
-    "feasibility",
-    "ms",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,29 +97,23 @@ def _sweep(problem: SparseRegression) -> Sweep:
 
 def _table(sweep: Sweep) -> str:
     """The table of limits, as text."""
-    to_rich, to_kernel, errors = sweep.distances(sweep.rich), sweep.distances(sweep.kernel), sweep.errors()
-    rows = [_COLUMNS]
-    for i in range(0, len(sweep.scales), _EVERY):
-        found = sweep.limits[i]
-        w = found.predictor
-        rows.append(
-            (
-                f"{sweep.scales[i]:.1e}",
-                found.regime.name,
-                f"{np.abs(w).sum():.3f}",
-                f"{np.linalg.norm(w):.3f}",
-                f"{to_rich[i]:.3f}",
-                f"{to_kernel[i]:.3f}",
-                f"{errors[i]:.4f}",
-                f"{found.stationarity:.0e}",
-                f"{found.feasibility:.0e}",
-                f"{1000 * found.seconds:.0f}",
-            )
-        )
-    widths = [max(len(row[c]) for row in rows) for c in range(len(_COLUMNS))]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
-    )
+    limits, predictors = sweep.limits, np.array([found.predictor for found in sweep.limits])
+    columns = {
+        "scale": ("{:.1e}", sweep.scales),
+        "regime": ("{}", [found.regime.name for found in limits]),
+        "‖β‖₁": ("{:.3f}", np.abs(predictors).sum(axis=1)),
+        "‖β‖₂": ("{:.3f}", np.linalg.norm(predictors, axis=1)),
+        "to ℓ1": ("{:.3f}", sweep.distances(sweep.rich)),
+        "to ℓ2": ("{:.3f}", sweep.distances(sweep.kernel)),
+        "population": ("{:.4f}", sweep.errors()),
+        "stationarity": ("{:.0e}", [found.stationarity for found in limits]),
+        "feasibility": ("{:.0e}", [found.feasibility for found in limits]),
+        "ms": ("{:.0f}", [1000 * found.seconds for found in limits]),
+    }
+    shown = {
+        name: [form.format(each) for each in values[::_EVERY]] for name, (form, values) in columns.items()
+    }
+    return pd.DataFrame(shown).to_string(index=False, col_space=6)
 
 
 def draw(sweep: Sweep, axes: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from tacit.errors import InputError
 from tacit.potentials.arrays import array_namespace
@@ -395,14 +396,17 @@ class CrossEntropy(Loss):
     def pull_jacobian(self, outputs: Array, y: Array) -> Array:
         """p pᵀ − e·(slope_rate·g gᵀ + diag(s) − s sᵀ) per sample: g = y − s, with p = e·g the pull."""
         margins, shares = _class_margins(outputs, y)
-        sizes, directions = _LOGISTIC._relative_slopes(margins), y - shares
+        sizes, rates, directions = (
+            _LOGISTIC._relative_slopes(margins),
+            _LOGISTIC.slope_rate(margins),
+            y - shares,
+        )
         pull = np.ravel(sizes[:, None] * directions)
-        jacobian, classes = np.outer(pull, pull), y.shape[1]
-        rates = _LOGISTIC.slope_rate(margins)
-        for n, (size, rate, g, s) in enumerate(zip(sizes, rates, directions, shares, strict=True)):
-            block = slice(n * classes, (n + 1) * classes)
-            jacobian[block, block] -= size * (rate * np.outer(g, g) + np.diag(s) - np.outer(s, s))
-        return jacobian
+        blocks = [
+            size * (rate * np.outer(g, g) + np.diag(s) - np.outer(s, s))
+            for size, rate, g, s in zip(sizes, rates, directions, shares, strict=True)
+        ]
+        return np.outer(pull, pull) - block_diag(*blocks)
 
     def margins(self, outputs: Array, y: Array) -> Array:
         """f_y − max_{k≠y} f_k."""

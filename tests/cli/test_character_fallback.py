@@ -1,4 +1,4 @@
-"""What is printed is told apart where there is ASCII only, and where numbers nearly are others."""
+"""Printed text in ASCII, and numbers close to special values, remain distinguishable."""
 
 import os
 import subprocess

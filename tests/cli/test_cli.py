@@ -29,7 +29,7 @@ MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-", "svg": b"<?xml"}
 def run(tmp_path, monkeypatch, capsys):
     """Run a command in a fresh folder with data in genes.csv: exit status, standard output and error."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)  # as in a pipe: lines stay whole
+    monkeypatch.delenv("COLUMNS", raising=False)  # as in a pipe, without wrapping
     pd.DataFrame(X, columns=NAMES).assign(response=Y).to_csv("genes.csv", index=False)
 
     def command(line, *arguments):
@@ -242,7 +242,7 @@ def test_a_file_is_ours_only_where_its_mark_and_kind_are(limit):
 
 
 def test_what_another_command_wrote_is_not_replaced(run):
-    """Nor a model by scores of the same fit, nor any kind of picture."""
+    """Also not a model by scores of the same fit, nor a picture by another one."""
     fit = "fit genes.csv --target response --scale 0.1"
     limit, flow = (f"{verb} genes.csv --target response" for verb in ("limit", "flow"))
     assert run(f"{fit} --save model.json --json fit.json --plot fit.svg")[0] == 0
@@ -267,11 +267,11 @@ def test_what_another_command_wrote_is_not_replaced(run):
     assert run(f"{fit} --save model.json")[0] == 0
     old = json.loads(Path("limit.json").read_text()) | {"made_by": "made by Tacit"}
     Path("old.json").write_text(json.dumps(old))
-    assert run(f"{limit} --json old.json")[0] == 0  # marks did not always say what wrote a file
+    assert run(f"{limit} --json old.json")[0] == 0  # early versions wrote marks without the kind of result
 
 
 def test_an_empty_file_is_nobodys(limit):
-    """As mktemp makes one, and a disk that was full leaves one."""
+    """Empty files, as made by mktemp or left by a full disk, may be replaced."""
     Path("empty.json").touch()
     assert limit("--json empty.json")[0] == 0
     assert strict_json(Path("empty.json").read_text(encoding="utf-8"))["converged"] is True
@@ -490,7 +490,7 @@ def test_a_random_neuron_does_not_point_along_data_of_the_same_seed(run):
 
 
 def test_commands_take_few_threads_unless_told_otherwise():
-    """NumPy reads it when it is loaded; where it is loaded already nothing is changed."""
+    """NumPy reads the number when it is loaded, so nothing changes afterwards."""
     code = "import os, sys, tacit.cli; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
     plain = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
     for given, expected in (

@@ -18,7 +18,7 @@ def run(line):
     return main(line.split())
 
 
-KNOWN = {"model", "X", "y", "predictor", "samples", "features"}  # of every case
+KNOWN = {"model", "X", "y", "predictor", "samples", "features"}  # the same for every case
 
 
 def asked_about_tables():
@@ -26,7 +26,7 @@ def asked_about_tables():
 
 
 def folded_back(capsys):
-    """What was printed, its paragraphs in one line each."""
+    """The printed text with each paragraph on one line."""
     return "\n\n".join(" ".join(part.split()) for part in capsys.readouterr().out.split("\n\n"))
 
 
@@ -208,7 +208,7 @@ def test_lines_fit_the_terminal(columns, classification, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run("check data.npz --scale 2 --all") == 0
     longest = max(capsys.readouterr().out.splitlines(), key=len)
-    # what has no space is not broken: formulas of one word, at the most
+    # formulas without spaces are not broken
     assert len(longest) <= columns or len(longest.split()) == 1
 
 

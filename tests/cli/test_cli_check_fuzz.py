@@ -1,4 +1,4 @@
-"""tacit check on odd tables: it answers, or refuses in one line; it never raises anything else."""
+"""tacit check on unusual tables: it succeeds or reports an error in one line."""
 
 import contextlib
 import io
@@ -36,7 +36,7 @@ CELLS = st.one_of(
 
 @st.composite
 def tables(draw):
-    """Rows of text, header first: a few numbers, and what is wrong with some of them."""
+    """Tables as text, with a few numbers and some invalid cells."""
     samples, features = draw(st.integers(1, 5)), draw(st.integers(1, 6))
     rows = [[draw(CELLS) for _ in range(features + 1)] for _ in range(samples)]
     oddity = draw(
@@ -61,7 +61,7 @@ def tables(draw):
 
 
 def answered(table, line):
-    """The exit status on a table, and what was printed as an answer and as an error."""
+    """The exit status for a table, standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "data.csv"
@@ -74,7 +74,7 @@ def answered(table, line):
 @examples(20)
 @given(tables(), st.sampled_from(MODELS))
 def test_odd_tables_are_answered_or_refused_by_name(table, line):
-    """An error that has no name would leave `main` as an exception."""
+    """Other exceptions would leave `main`."""
     status, out, err = answered(table, line)
     assert status in (0, 1, 2) and "unexpected" not in err
     if out:

@@ -1,4 +1,4 @@
-"""tacit flow --model completion: a matrix with empty cells comes back filled in, and nothing else changes."""
+"""tacit flow --model completion: empty cells of a matrix are filled in, and nothing else changes."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_empty_cells_are_filled_by_the_flow(flow):
     assert (status, err) == (0, "tacit: assumed about films.csv: the first column has the row names\n")
     model = tacit.Factorization.gaussian((6, 5), 8, 0.01, seed=3)
     end = tacit.flow(model, *tacit.observed(GAPS)).predictor[-1]
-    filled = pd.read_csv("filled.csv", index_col=0, dtype=str).astype(float)  # each to its last bit
+    filled = pd.read_csv("filled.csv", index_col=0, dtype=str).astype(float)  # exact to the last bit
     assert filled.index.tolist() == FRAME.index.tolist() and filled.columns.tolist() == FRAME.columns.tolist()
     np.testing.assert_array_equal(filled.to_numpy(), np.where(np.isnan(GAPS), end, GAPS))
     np.testing.assert_allclose(filled.to_numpy(), TARGET, atol=0.05)

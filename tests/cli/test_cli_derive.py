@@ -1,4 +1,4 @@
-"""tacit derive, as it is typed."""
+"""tacit derive on the command line."""
 
 import json
 

@@ -43,7 +43,9 @@ def test_a_fit_is_that_of_the_estimator(run):
     content, own = json.loads(out), FlowRegressor(scale=1e-2, stop=0.1).fit(X[TRAIN], Y[TRAIN])
     assert status == 0 and content["fit"]["stop"] == 0.1 and content["features"] == NAMES
     np.testing.assert_array_equal(content["coefficients"], [own.coef_])
-    np.testing.assert_allclose(content["intercepts"], [own.intercept_], rtol=1e-13)  # sums in another order
+    np.testing.assert_allclose(
+        content["intercepts"], [own.intercept_], rtol=1e-13
+    )  # different order of summation
 
 
 def test_without_a_scale_it_is_cross_validated_and_predicts(run):
@@ -58,7 +60,7 @@ def test_without_a_scale_it_is_cross_validated_and_predicts(run):
     np.testing.assert_allclose(content["score"]["RMSE"], rmse, rtol=1e-10)
     assert (
         status == 0 and f"RMSE {rmse:.4g}" in err and rmse < 1.5
-    )  # of a target whose deviation is about 3.6
+    )  # for a target with standard deviation 3.6
 
 
 def test_columns_may_stand_in_any_order_and_others_are_named(run):
@@ -191,7 +193,7 @@ def test_a_fit_that_is_not_certified_has_status_1_and_an_error_line(run, monkeyp
 
 
 def test_scores_beyond_the_square_root_of_floats_have_their_deviations(run):
-    """Those of the same data in another unit; 2^332 is about 1e100."""
+    """They equal those of the same data in another unit; 2^332 is about 1e100."""
     few_of_one_class((8, 8))
     table, scores = pd.read_csv("few.csv").drop(columns="c"), []
     for unit in (1.0, 2.0**332):

@@ -67,7 +67,7 @@ def test_json_has_the_numbers_of_the_library(flow, flags, model):
 
 def test_classification_prints_margins_and_writes_everything(flow):
     line = "cells.csv --target label --loss exp --until 1e4 --scale 2 --save f.nc --plot f.svg --json f.json"
-    for _ in range(2):  # and over what it wrote itself
+    for _ in range(2):  # the second time over its own output
         status, out, err = flow(line)
         assert (status, err) == (0, "")
     for word in ("exponential loss", "10000", "10^-4342.94", "smallest margin", "conserved", "f.nc", "f.svg"):

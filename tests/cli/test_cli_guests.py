@@ -1,4 +1,4 @@
-"""Files of the user's: what they print is no result, and what goes wrong in them is told with its line."""
+"""Files of the user: their output is not a result, and their errors are reported with the line."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def test_what_a_guest_prints_does_not_spoil_json(run, line, name):
     assert status == 0 and json.loads(out)["made_by"].startswith("made by Tacit [")
     assert err.startswith("I am read\nI am ")
     status, out, err = run(line.format(name))
-    assert status == 0 and err == "" and "I am read\n" in out  # a person reads all of it
+    assert status == 0 and err == "" and "I am read\n" in out  # everything is printed without --json
 
 
 WRONG = [

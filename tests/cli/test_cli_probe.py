@@ -1,4 +1,4 @@
-"""tacit probe: networks in files of the user's."""
+"""tacit probe: networks in the user's files."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tables, names and files as an attacker would write them, on the command line."""
+"""Malicious tables, names and files on the command line."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ def write_table(path, names=NAMES, target="y", rows=None, seed=0):
 
 
 def check_text(text, lines=None):
-    """Nothing in it acts on a terminal; every line is one of ours."""
+    """The text has no control characters, and every line is one of Tacit."""
     assert not {unicodedata.category(each) for each in text if each != "\n"} & ACTS
     assert "\n  certificate  forged" not in text
     assert lines is None or text.count("\n") == lines
@@ -158,7 +158,7 @@ def test_spreadsheets_find_no_formula_in_predictions(begin, tmp_path, capsys):
 
 
 def test_no_separator_of_another_locale_begins_a_cell(tmp_path):
-    """A spreadsheet that separates cells by semicolons or tabs leaves those in quotes alone."""
+    """Spreadsheets that separate cells by semicolons or tabs ignore separators in quotes."""
     words = ["x;=1+1", "x\t=1+1"]
     model = write_model(tmp_path / "m.json", classes=words, target="y")
     data = write_table(tmp_path / "new.csv", names=("x",), rows=[[-1.0, 0.0], [1.0, 0.0]])

@@ -59,7 +59,7 @@ def test_classes_give_what_signs_give_and_are_told(run, line):
 
 
 def test_check_asks_classification_of_classes_and_regression_of_numbers(run):
-    """Words become −1 and +1 for all theorems; numbers stay what they are where they are targets."""
+    """Classes given as text become −1 and +1 for all theorems; numbers remain targets of regression."""
     verdicts = {}
     for name, expected in (("signs", []), ("named", [WORDS]), ("codes", [CODES])):
         for key in ("moroshko2020/lemma3", "woodworth2020/theorem1"):

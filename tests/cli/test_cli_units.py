@@ -55,11 +55,11 @@ def test_a_path_gives_what_the_library_gives_and_is_drawn(table, capsys):
     np.testing.assert_allclose(found["intercept"], path.intercept, rtol=1e-12)
     assert (folder / "path.png").stat().st_size > 1000
     assert main([*line.split(), "--intercept", "--sweeping"]) == 2
-    assert "--sweeping is the limit of flows, which have no --intercept" in capsys.readouterr().err
+    assert "--sweeping has no intercept" in capsys.readouterr().err
 
 
 def test_check_asks_about_centred_data(table, capsys):
-    """Norms of limits that bounds are about stay what they are if features and targets get other origins."""
+    """Norms of limits in bounds do not change if features and targets are shifted."""
     folder, X, y, *_ = table
     np.savez(folder / "moved.npz", X=(X + 1.0) * 3, y=y - 7)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends every command at once, with status 130, and nothing false or half is saved."""
+"""Ctrl-C ends every command at once with status 130, and no incomplete file is saved."""
 
 import subprocess
 import sys

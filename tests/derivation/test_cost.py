@@ -6,7 +6,7 @@ import pytest
 from maps import TIED, neuron
 
 import tacit
-from tacit.derivation.cost import cost
+from tacit.derivation.derive import cost
 
 
 def dense(theta):

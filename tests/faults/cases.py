@@ -18,7 +18,7 @@ START = np.array([0.4, -0.3, 0.2, 0.5, -0.1, 0.3])
 
 
 def _biased() -> tacit.UntiedDiagonal:
-    """Layers that differ from coordinate to coordinate, and a predictor that does not start at 0."""
+    """Layers that differ between coordinates, and an initial predictor that is not 0."""
     rng = np.random.default_rng(4)
     return tacit.UntiedDiagonal.from_weights(*rng.uniform(0.2, 0.9, size=(4, 6)))
 
@@ -39,7 +39,7 @@ CASES = {
     "biased": lambda: (_biased(), X, Y),
     "neuron": lambda: (tacit.Neuron.from_scale(0.5, 0.3, START), X, Y),
     "commuting": _commuting,
-    "white": lambda: (tacit.LinearNetwork.gaussian(6, 12), np.eye(3, 6), np.zeros(3)),  # the rate is met
+    "white": lambda: (tacit.LinearNetwork.gaussian(6, 12), np.eye(3, 6), np.zeros(3)),  # the rate is attained
     "classes, depth 2": lambda: (tacit.Diagonal(2, 0.5), PLANE, ONES),
     "two samples, depth 2": lambda: (tacit.Diagonal(2, 0.5), PLANE[:2], ONES[:2]),
     "classes, depth 3": lambda: (tacit.Diagonal(3, 0.5), PLANE, ONES),

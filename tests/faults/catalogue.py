@@ -1,4 +1,4 @@
-"""All planted faults, by name: thirty and more, of theories and of pieces."""
+"""All planted faults by name: wrong theories and wrong components."""
 
 from pieces import PIECES
 from theories import THEORIES

@@ -1,4 +1,4 @@
-"""Wrong pieces: one expression of a solver, certificate or measurement replaced by another."""
+"""Wrong components: one expression of a solver, certificate or measurement is replaced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PIECES = (
     Fault(
         "kernel-of-zero",
         "Kernels are compared entry by entry where one of them is 0.",
-        "tacit.networks.distances:distance_between",
+        "tacit.networks.kernels:distance_between",
         swapped("if not (first.any() and second.any())", "if not (first.all() and second.any())"),
         tests=("networks/test_network.py",),
         unconcerned={

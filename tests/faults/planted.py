@@ -1,4 +1,4 @@
-"""Plugin of pytest, `-p planted`: the tests run with the fault that TACIT_FAULT names."""
+"""Plugin of pytest, `-p planted`: runs the tests with the fault named by TACIT_FAULT."""
 
 import os
 
@@ -7,7 +7,7 @@ import planting
 import pytest
 
 
-@pytest.hookimpl(trylast=True)  # after conftest.py, which tells JAX where to keep what it compiles
+@pytest.hookimpl(trylast=True)  # after conftest.py, which sets the compilation cache of JAX
 def pytest_configure(config):
     if name := os.environ.get(planting.VARIABLE):
         planting.plant(catalogue.FAULTS[name])

@@ -1,4 +1,4 @@
-"""Wrong pieces in place of right ones, in the memory of a process: no file is changed.
+"""Replacement of correct components by wrong ones in the memory of a process.
 
 A `Fault` names one attribute of Tacit and makes what stands there instead, from what stood there. `plant`
 puts it in. Daily tests run with it in a process that has this folder on its path, the plugin `planted` of
@@ -18,7 +18,7 @@ from typing import Any
 
 VARIABLE = "TACIT_FAULT"
 REFEREES = ("check", "figures", "tests")
-Wrong = Callable[[Any], Any]  # from the right piece to the wrong one
+Wrong = Callable[[Any], Any]  # maps the correct component to the wrong one
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, at the sizes of its quick preset but for those given."""
+    """A figure with its quick preset, except for the given parameters."""
 
     key: str
     sizes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -66,7 +66,7 @@ class Fault:
 
 
 def plant(fault: Fault, put: Callable[[Any, str, Any], None] = setattr) -> None:
-    """Put it in, for good unless `put` takes it back: JAX keeps what it has compiled, right or wrong."""
+    """Plant a fault permanently, unless `put` reverts it: JAX keeps compiled functions."""
     module, _, path = fault.at.partition(":")
     *owners, name = path.split(".")
     owner: Any = import_module(module)
@@ -83,7 +83,7 @@ def plant(fault: Fault, put: Callable[[Any, str, Any], None] = setattr) -> None:
 
 
 def swapped(old: str, new: str) -> Wrong:
-    """The function again, with one expression of its source replaced by another."""
+    """The function with one expression of its source replaced."""
 
     def wrong(right: Any) -> Any:
         function = right.fget if isinstance(right, property) else inspect.unwrap(right)
@@ -99,7 +99,7 @@ def swapped(old: str, new: str) -> Wrong:
 
 
 def returning(change: Callable[..., Any]) -> Wrong:
-    """The function or property again, with what it returns changed: change(returned, *arguments)."""
+    """The function or property with its return value changed by change(returned, *arguments)."""
 
     def wrong(right: Any) -> Any:
         function = right.fget if isinstance(right, property) else right

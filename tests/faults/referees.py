@@ -1,4 +1,4 @@
-"""Whom a fault must not escape: `tacit.check`, the claims of figures, and the daily tests."""
+"""The detectors of faults: `tacit.check`, the claims of figures, and the default tests."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tacit.papers import figures
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-_LIMIT = 300  # seconds for a referee, which takes less than half a minute
+_LIMIT = 300  # time limit of a detector in seconds; it takes less than half a minute
 
 
 def broken(asked: Asked) -> list[str]:
-    """The bounds that do not hold."""
+    """The bounds that fail."""
     model, X, y = cases.CASES[asked.case]()
     found = tacit.check(model, X, y, only=asked.key)
     return [bound.text for each in found if each.applies for bound in each.bounds if not bound.holds]
@@ -34,7 +34,7 @@ def false_claims(shown: Shown) -> list[str]:
 
 
 def in_a_process(fault: Fault, referee: str) -> list[list[str]]:
-    """What `check` or the figures say, case by case, in a process with the fault."""
+    """The results of `check` or of figures for each case, in a process with the fault."""
     done = _run([sys.executable, str(HERE / "referees.py"), fault.name, referee], fault)
     if done.returncode:
         raise RuntimeError(done.stderr)
@@ -42,11 +42,11 @@ def in_a_process(fault: Fault, referee: str) -> list[list[str]]:
 
 
 def tests_fail(fault: Fault | None, tests: tuple[str, ...]) -> tuple[bool, str]:
-    """Does one of the daily tests fail? And what pytest prints."""
+    """Whether a default test fails, and the output of pytest."""
     command = [sys.executable, "-m", "pytest", "-p", "planted", "-p", "no:cacheprovider", "-x", "-n", "0"]
     done = _run([*command, "-m", "not thorough and not faults", *(f"tests/{each}" for each in tests)], fault)
     said = done.stdout + done.stderr
-    if done.returncode not in (0, 1):  # no tests, or none that could be read
+    if done.returncode not in (0, 1):  # no tests, or an error of collection
         raise RuntimeError(said)
     return done.returncode == 1, said
 

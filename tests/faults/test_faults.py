@@ -1,4 +1,4 @@
-"""Wrong theories and pieces, planted one by one: `tacit.check`, figures and daily tests must notice each."""
+"""Planted faults: `tacit.check`, figures and default tests must detect each one."""
 
 import pytest
 import referees
@@ -20,7 +20,7 @@ CASES, FIGURES, TESTS = (
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_referee_is_asked_or_left_out_for_a_reason(name):
-    """Daily tests always are."""
+    """The default tests are always used."""
     fault = FAULTS[name]
     asked = {referee for referee in REFEREES if getattr(fault, referee)}
     assert "tests" in asked
@@ -37,7 +37,7 @@ def test_what_a_fault_replaces_is_there(name, monkeypatch):
 
 
 def test_a_fault_is_noticed_and_gone_when_it_is_taken_back(monkeypatch):
-    """One of them every day, in this process."""
+    """One fault runs in the default tests, in this process."""
     fault = FAULTS["distance"]
     with monkeypatch.context() as planted:
         plant(fault, planted.setattr)

@@ -1,4 +1,4 @@
-"""Wrong theories: a scale, power, depth, profile, sign, norm, loss, metric, clock or kernel that is wrong."""
+"""Wrong theories: a wrong scale, power, depth, profile, sign, norm, loss, metric, clock or kernel."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class TestCommandLine:
         [
             ("nowhere.py:Twins", "no file nowhere.py"),
             ("{file}:Nobody", "has no 'Nobody'; it has"),
-            ("{file}:Cosh", "must be a tacit.Model, or make one when called; it is Cosh"),
+            ("{file}:Cosh", "must be a tacit.Model, or a class or function that returns one; it is Cosh"),
             ("{file}:Twins --scale 2", "--scale is not an option of --model"),
             ("broken.py:model", "broken.py, line 1: ZeroDivisionError: division by zero"),
         ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.models.alignment import alignment, identity_scale
+from tacit.models.reduction import alignment, identity_scale
 
 RNG = np.random.default_rng(3)
 SYMMETRIC = (lambda X: X + X.transpose(0, 2, 1))(RNG.standard_normal((4, 3, 3)))

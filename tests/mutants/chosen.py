@@ -1,4 +1,4 @@
-"""Plugin of pytest, `-p chosen`: runs the tests of a file that TACIT_CHOSEN names, and no others.
+"""Plugin of pytest, `-p chosen`: runs only the tests that the file TACIT_CHOSEN lists.
 
 Named on the command line they would be counted among each other, and most cases of a test with many, of which
 every k-th runs every day, would be left out.
@@ -10,7 +10,7 @@ import os
 import pytest
 
 
-@pytest.hookimpl(trylast=True)  # after conftest.py has counted all of them
+@pytest.hookimpl(trylast=True)  # after conftest.py has counted all cases
 def pytest_collection_modifyitems(config, items):
     names = {*json.loads(os.environ["TACIT_CHOSEN"])}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])

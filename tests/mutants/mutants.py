@@ -1,4 +1,4 @@
-"""A seeded sample of mutants of the source, and which of them no daily test notices (make mutants).
+"""A random sample of mutations of the source, and those that no default test detects (make mutants).
 
 Works on a copy of the checkout. Of each test file it first measures, once, how long its tests take and which
 functions they call; a mutant is then tried on the tests that call the mutated function, of the nearest files
@@ -32,10 +32,10 @@ from sites import Site, sites
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("potentials", "solvers", "flows", "derivation", "papers")
-_BUDGET = 30.0  # seconds of CPU that the right source takes for the tests of a file, the quickest first
-_SLOWER, _AT_LEAST = 3.0, 30.0  # times as long, and in seconds, after which a test counts as failed
-_LONGEST = 600.0  # seconds of CPU for all tests of a file
-_WALL = 20.0  # times the seconds of CPU, on a machine that is busy otherwise
+_BUDGET = 30.0  # CPU seconds for the tests of a file on the correct source, fastest tests first
+_SLOWER, _AT_LEAST = 3.0, 30.0  # factor and seconds above which a test counts as failed
+_LONGEST = 600.0  # CPU seconds for all tests of a file
+_WALL = 20.0  # wall-clock limit relative to CPU seconds, for a busy machine
 
 
 class Laboratory:
@@ -48,7 +48,7 @@ class Laboratory:
         self.orders: dict[str, list[str]] = {}
 
     def measured(self, file: str) -> dict[str, Any]:
-        """Seconds and calls of every test of a file on the right source; none where one of them fails."""
+        """Seconds and calls of every test of a file on the correct source; nothing if one fails."""
         stamp = hashlib.sha256((self.copy / file).read_bytes()).hexdigest()[:16]
         if self.known.get(file, {}).get("stamp") != stamp:
             calls = self.copy / "called.json"
@@ -60,7 +60,7 @@ class Laboratory:
         return dict(self.known[file]["tests"])
 
     def noticed_by(self, site: Site, mutated: str) -> tuple[str | None, list[str]]:
-        """The first file with a test that fails, and all files that were tried."""
+        """The first file with a failing test, and all files that were run."""
         path = self.copy / "src" / "tacit" / site.file
         right, tried = path.read_text(encoding="utf-8"), []
         for file, tests, seconds in self._plan(site, right):
@@ -76,7 +76,7 @@ class Laboratory:
         return None, tried
 
     def _plan(self, site: Site, source: str) -> Iterator[tuple[str, list[str], float]]:
-        """Files, nearest first, their tests that call the mutated function, and seconds for all of these."""
+        """Test files by relevance, their tests that call the mutated function, and the seconds for these."""
         if site.file not in self.orders:
             self.orders[site.file] = order(self.copy, site.file)
         places = {f"{site.file}:{name}" for name in _around(source, site.line)}
@@ -95,13 +95,13 @@ class Laboratory:
                 yield file, tests, total
 
     def _pytest(self, file: str, limit: float, plugin: str, **more: str) -> int:
-        """The status of pytest; not 0 where it takes more seconds of CPU than the limit."""
+        """The exit status of pytest; not 0 if it exceeds the limit of CPU seconds."""
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not thorough and not faults"]
         options += ["-p", plugin]
         paths = [self.copy / "src", self.copy / "tests" / "mutants"]
         env = os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant of the same size and second would be read as another
+            "PYTHONDONTWRITEBYTECODE": "1",  # a cached file of equal size and time would be used
             "OPENBLAS_NUM_THREADS": "1",
             "JAX_COMPILATION_CACHE_DIR": str(self.cache),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
@@ -124,12 +124,12 @@ class Laboratory:
 
 
 def _around(source: str, line: int) -> list[str]:
-    """The qualified name of the innermost function around a line; none of a line of a module or class."""
+    """The qualified name of the innermost function around a line; None outside functions."""
     return [name for name, first, last in _functions(ast.parse(source), "") if first <= line <= last][-1:]
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, int, int]]:
-    """Functions with their lines, decorators included, those around others first."""
+    """Functions with their lines including decorators, outer ones first."""
     for child in ast.iter_child_nodes(node):
         inside = prefix
         if isinstance(child, ast.FunctionDef | ast.ClassDef):
@@ -143,7 +143,7 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, int, int]]:
 
 
 def copied(to: Path) -> Path:
-    """The checkout with what is not committed yet, without what git ignores."""
+    """A copy of the checkout with uncommitted changes, without ignored files."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
     )
@@ -155,7 +155,7 @@ def copied(to: Path) -> Path:
 
 
 def drawn(root: Path, parts: list[str], count: int, seed: int) -> list[Site]:
-    """A sample of places, and of each a mutation: the first of a longer one of the same seed."""
+    """A sample of mutations; a shorter sample is the beginning of a longer one with the same seed."""
     package = root / "src" / "tacit"
     files = [p for part in parts for p in _files(package / part)]
     places: dict[tuple[str, int, int], list[Site]] = defaultdict(list)
@@ -186,13 +186,13 @@ def _files(part: Path) -> list[Path]:
 
 
 def lines_of(source: str, mutated: str) -> tuple[str, str]:
-    """What stood there, and what stands there now."""
+    """The original and the mutated lines."""
     changed = [(a, b) for a, b in zip(source.split("\n"), mutated.split("\n"), strict=False) if a != b]
     return changed[0][0].strip(), changed[0][1].strip()
 
 
 def is_equivalent(entry: dict[str, Any]) -> str | None:
-    """The reason, if it is listed as one that changes no answer."""
+    """The reason why the mutant is equivalent, if it is listed."""
     for each in tomllib.loads(Path(__file__).with_name("equivalent.toml").read_text(encoding="utf-8"))[
         "mutant"
     ]:
@@ -202,7 +202,7 @@ def is_equivalent(entry: dict[str, Any]) -> str | None:
 
 
 def tried(laboratory: Laboratory, site: Site) -> dict[str, Any]:
-    """What became of a mutant."""
+    """The result for a mutant."""
     source = (laboratory.copy / "src" / "tacit" / site.file).read_text(encoding="utf-8")
     mutated = site.mutated(source)
     assert mutated is not None
@@ -212,7 +212,7 @@ def tried(laboratory: Laboratory, site: Site) -> dict[str, Any]:
 
 
 def found_again(root: Path, entry: dict[str, Any]) -> Site | None:
-    """The place of a mutant in the source of now; None where that has changed."""
+    """The place of a mutant in the current source; None if the source has changed."""
     package = root / "src" / "tacit"
     source = (package / entry["file"]).read_text(encoding="utf-8")
     for site in sites(package, entry["file"]):
@@ -225,7 +225,7 @@ def found_again(root: Path, entry: dict[str, Any]) -> Site | None:
 
 
 def report(entries: list[dict[str, Any]], seed: int) -> str:
-    """The share that was noticed, and the others by name."""
+    """The share of detected mutants, and the list of survivors."""
     lost = [each for each in entries if not each["noticed_by"]]
     reasons = [is_equivalent(each) for each in lost]
     real = [each for each, reason in zip(lost, reasons, strict=True) if reason is None]

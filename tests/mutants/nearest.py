@@ -1,4 +1,4 @@
-"""Which test files to try first on a mutant: those that name its module, are named like it, or are near."""
+"""The order of test files for a mutant: those that import its module, have a similar name, or are close."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import ast
 import re
 from pathlib import Path
 
-_NAMED, _ALIKE = 4.0, 3.0  # points of a test; a folder that both have is 2 of them
-_RECORDS = {"papers": "tests/papers/test_recorded_verdicts.py"}  # tests that call most of a folder
-_IMPORTER = 0.3  # of the points, where a test is near a file that imports it
+_NAMED, _ALIKE = 4.0, 3.0  # points of a test file; a common folder counts 2
+_RECORDS = {"papers": "tests/papers/test_recorded_verdicts.py"}  # tests that cover most of a folder
+_IMPORTER = 0.3  # share of the points for a test close to an importing file
 
 
 def order(root: Path, file: str) -> list[str]:
-    """Test files, nearest first; file: of the source, relative to src/tacit."""
+    """Test files by relevance for a source file, given relative to src/tacit."""
     tests = sorted(path.relative_to(root).as_posix() for path in (root / "tests").rglob("test_*.py"))
     tests = [test for test in tests if not test.startswith(("tests/faults", "tests/mutants"))]
     importers = _importers(root, file)
@@ -28,7 +28,7 @@ def _points(root: Path, file: str, importers: list[str], test: str) -> float:
 
 
 def _near(file: str, test: str) -> float:
-    """Points for folders and a name that both share."""
+    """Points for common folders and names."""
     there, here = Path(file), Path(test).relative_to("tests")
     shared = 0
     for one, other in zip(there.parent.parts, here.parent.parts, strict=False):
@@ -45,7 +45,7 @@ def _dotted(file: str) -> str:
 
 
 def _importers(root: Path, file: str) -> list[str]:
-    """Files of the source that import it."""
+    """Source files that import the module."""
     name, package = _dotted(file), root / "src" / "tacit"
     found = []
     for path in sorted(package.rglob("*.py")):
@@ -55,7 +55,7 @@ def _importers(root: Path, file: str) -> list[str]:
 
 
 def _imported(text: str) -> set[str]:
-    """Modules from which a file imports, and what it imports from them, by their full names."""
+    """The modules and names that a file imports, by full name."""
     found = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module:

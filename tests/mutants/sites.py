@@ -1,4 +1,4 @@
-"""Where the source can be mutated, and how: the operators of cosmic-ray that leave a program that may run.
+"""Possible mutations of the source: the operators of cosmic-ray that leave a valid program.
 
 Of its operators those between types that Tacit does not use (shifts, remainders, bits) are left out, and
 decorators that vanish or are not frozen: such a mutant fails at the first call, or nothing depends on it.
@@ -53,7 +53,7 @@ def _plain(node: Any) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a file, and a mutation of it: the operator's name and which of its occurrences."""
+    """A mutation at a place in a file: the name of the operator, and its occurrence."""
 
     file: str
     line: int
@@ -66,7 +66,7 @@ class Site:
         return asdict(self)
 
     def mutated(self, source: str) -> str | None:
-        """The source with this mutation; None where it is the same program, or none."""
+        """The source with this mutation; None if the program is unchanged or invalid."""
         made = mutate_code(source, _made(self.operator), self.occurrence)
         try:
             same = ast.dump(ast.parse(made or source)) == ast.dump(ast.parse(source))  # 1e300 + 1 is 1e300
@@ -99,12 +99,12 @@ def _places(operator: Operator, nodes: list[Any]) -> Iterator[tuple[Any, tuple[i
 
 
 def _is_constant(node: Any) -> bool:
-    """Is it part of a statement of the module or class itself, or a default of a parameter?"""
+    """Whether it is part of a statement at module or class level, or a default value."""
     return _in(node, "param") or not _in(node, "funcdef")
 
 
 def _draws(node: Any) -> bool:
-    """Is it in a function that draws? Colours and line widths are no answers."""
+    """Whether it is in a drawing function; colours and line widths are not tested."""
     while node is not None:
         if node.type == "funcdef" and node.name.value.lstrip("_").startswith("draw"):
             return True

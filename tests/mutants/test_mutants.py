@@ -1,4 +1,4 @@
-"""The tool that draws mutants: where it mutates, what it leaves alone, and which tests it tries first."""
+"""The tool for mutants: the places that it mutates or ignores, and the order of tests."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def test_the_nearest_tests_name_the_module_or_are_named_like_it():
 
 
 def test_tests_with_many_cases_are_counted_before_some_are_chosen(tmp_path):
-    """Four cases of which every second runs every day: the third is one of them, whichever are chosen."""
+    """If every second of four cases runs by default, the third does, for any selection."""
     (tmp_path / "conftest.py").write_text(
         "def pytest_collection_modifyitems(items):\n"
         "    for number, item in enumerate(items):\n"

@@ -9,7 +9,7 @@ from network_problems import Perceptron, differences, params
 
 import tacit
 from tacit.autodiff import jax, jnp
-from tacit.networks.distances import distance_between
+from tacit.networks.kernels import distance_between
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((5, 3))
@@ -228,7 +228,7 @@ def test_arguments_are_checked():
         (lambda: tacit.Network(Perceptron("relu"), np.ones(2) * 1j), "complex"),
         (lambda: tacit.Network(Perceptron("relu"), [np.array([1.0, np.nan])]), "layer 0 has NaN"),
         (lambda: network.outputs([[1.0, np.nan, 2.0]]), r"X must be finite, got nan at X\[0, 1\]"),
-        (lambda: network.outputs([["a", "b", "c"]]), "must contain only numbers"),
+        (lambda: network.outputs([["a", "b", "c"]]), "must be numbers"),
         (lambda: network.outputs(np.zeros((0, 3))), "at least one sample"),
         (lambda: network.jvp(X, np.ones(3)), "direction must have shape"),
         (lambda: network.vjp(X, np.ones((5, 3))), "cotangent must have shape"),

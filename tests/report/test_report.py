@@ -1,4 +1,4 @@
-"""The report is one file that has everything, and that people and programs can read."""
+"""The report is one complete file, readable for people and programs."""
 
 import re
 import struct
@@ -36,7 +36,7 @@ CLAIMS = (
 
 
 def png(width, height):
-    """The smallest picture there is, but for its size."""
+    """A minimal PNG of this size."""
 
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -64,7 +64,7 @@ def shown(entry, claims=CLAIMS):
 
 
 class Read(HTMLParser):
-    """Elements, their attributes, and the text that a person reads; tags must be closed in order."""
+    """The elements, attributes and visible text of a page; tags must be closed in order."""
 
     def __init__(self, text):
         super().__init__()
@@ -163,7 +163,7 @@ def test_every_theorem_and_every_erratum_is_there(read):
 
 
 def test_nothing_is_asked_of_a_network(read, whole):
-    """Links that a reader may follow are all that names another place."""
+    """The only external addresses are links."""
     for tag, attributes in read.elements:
         assert tag not in ("script", "link", "iframe", "object", "embed", "base")
         for name in ("src", "srcset", "data", "poster", "action", "background"):
@@ -203,7 +203,7 @@ def luminance(colour):
 
 
 def test_colours_of_text_have_contrast_enough():
-    """4.5 to 1, as WCAG 2 asks for, on white and on the ground of the contents."""
+    """4.5 to 1, as required by WCAG 2, on white and on the background of the contents."""
     css = (Path(tacit.__file__).parent / "report/report.css").read_text()
     named = dict(re.findall(r"--(\w+): #([0-9a-f]{3,6})", css))
     colours = {named["ink"], named["soft"], named["link"], *re.findall(r"[ {]color: #([0-9a-f]{3,6})", css)}
@@ -281,7 +281,7 @@ def test_markdown_of_the_errata_keeps_no_dead_links():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Figures as `tacit reproduce` leaves them, but for one that is missing and one that is not whole."""
+    """Figures as written by `tacit reproduce`, with one missing and one incomplete."""
     monkeypatch.chdir(tmp_path)
     for entry in figures():
         files = {kind: Path(path) for kind, path in entry.files("made").items()}

@@ -16,7 +16,7 @@ from tacit.papers.completed import made_with
 from tacit.papers.pages import errata, items
 from tacit.report import Shown, page
 from tacit.report import panels as recorded
-from tacit.report.listings import command, is_beyond
+from tacit.report.page import command, is_beyond
 from tacit.theorems import Theorem, theorems
 
 pytestmark = pytest.mark.any_cpu
@@ -30,7 +30,7 @@ IN_A_SHELL = [each for each in theorems() if command(each).startswith("tacit che
 
 @pytest.fixture(scope="module")
 def whole():
-    """All figures but those of data that few have."""
+    """All figures except those that need large data sets."""
     missing = {"left_out": "there is no <network>"}
     return page(
         [Shown(each, missing, None) if each.key in ON_RECORD else shown(each) for each in figures()], "today"
@@ -101,7 +101,7 @@ def tables(tmp_path, monkeypatch):
 
 
 def test_every_command_asks_about_the_model_that_the_statement_is_about(tables, capsys):
-    """The first condition of a statement is that on its model."""
+    """The first condition of a theorem is the one on its model."""
     assert {each.key.partition("/")[0] for each in IN_A_SHELL} == set(PAPERS)
     asked = {}
     for each in IN_A_SHELL:
@@ -175,7 +175,7 @@ def test_tall_pictures_are_told_apart_for_printing():
 
 
 def test_figures_that_were_made_otherwise_are_marked():
-    """By other software, at another preset or seed than most; those on record are told as such."""
+    """Different software, preset or seed; recorded figures are marked."""
     usual, now = figures()[:5], made_with()
     ways = {
         0: ({"seed": 3}, "paper preset, seed 3, whereas most figures have paper preset, seed 7."),

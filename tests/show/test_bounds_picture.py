@@ -1,4 +1,4 @@
-"""The picture of bounds and what is measured: every bound is in it, where its share says, the worst first."""
+"""The picture of bounds: every bound is at the position of its share, the tightest first."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The picture of a path: its bars end where the support changes, and it says what it leaves out."""
+"""The picture of a path: its bars end where the support changes, and omitted samples are counted."""
 
 from dataclasses import replace
 
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.any_cpu
 KINK = np.array([[1.18, 1.37, -0.27], [0.83, 0.76, 0.70], [1.06, -0.49, 1.39]])
 """Sample 0 leaves the path at μ = 0.0404, the flow at 0.189; sample 2 the flow at 0.00193."""
 ALL = np.ones(3)
-MU = np.array([1e-4, 3.0, 0.1, 10.0])  # in no order, and far apart
+MU = np.array([1e-4, 3.0, 0.1, 10.0])  # not sorted, and far apart
 
 
 @pytest.fixture
 def drawn(monkeypatch, tmp_path):
-    """Draw, and keep the axes."""
+    """Draw and return the axes."""
 
     def draw(*args, **options):
         kept = []
@@ -45,7 +45,7 @@ def bars(axis, width):
 
 
 def test_bars_end_exactly_where_samples_leave(drawn):
-    """Nowhere near the points of the path."""
+    """Far from the points of the path."""
     found, sweeping = tacit.margin_path(KINK, ALL, MU), tacit.sweeping_path(KINK, ALL, MU)
     _, axis = drawn(found, names=["a", "b", "c"], sweeping=sweeping)
     (kink,) = found.kinks
@@ -59,7 +59,7 @@ def test_bars_end_exactly_where_samples_leave(drawn):
 @pytest.mark.parametrize("verb", [tacit.margin_path, tacit.sweeping_path])
 @pytest.mark.parametrize("seed", range(4))
 def test_bars_are_where_the_support_is(verb, seed):
-    """At values of μ of which the bars know nothing."""
+    """At values of μ that were not used for the bars."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((8, 12)) + 0.5
     y = np.sign(X @ rng.standard_normal(12))
@@ -72,7 +72,7 @@ def test_bars_are_where_the_support_is(verb, seed):
 
 
 def test_a_change_that_is_not_located_is_put_at_the_next_point():
-    """And one that leads elsewhere is not the sample's own."""
+    """A change that contradicts the next point is ignored."""
     found = tacit.sweeping_path(KINK, ALL, MU)
     assert support_spans(replace(found, events=[]))[0] == [(10.0, 0.1)]
     touches = replace(found, events=[Kink(0.5, 1, False), *found.events])
@@ -110,7 +110,7 @@ def test_untied_flows_are_on_the_path_at_that_mu():
 
 
 def test_what_is_not_shown_is_counted(drawn):
-    """Seven copies of a sample, twice as far from the boundary: they never bind."""
+    """Seven copies of a sample twice as far from the boundary never become support vectors."""
     X = np.vstack([KINK, np.repeat(2 * KINK[:1], 7, axis=0)])
     _, axis = drawn(tacit.margin_path(X, np.ones(10), MU), names=["a", "b", "c"])
     assert axis.get_title(loc="left") == ("support vectors, 1 kink\n7 of 10 samples are never in the support")

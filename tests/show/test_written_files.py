@@ -1,4 +1,4 @@
-"""Files that Tacit replaces keep who may read and write them."""
+"""Files that Tacit replaces keep their permissions."""
 
 import os
 import stat
@@ -48,7 +48,7 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path):
 
 
 def test_a_draft_is_never_open_to_others(tmp_path, monkeypatch):
-    """Content is written when the permissions are what they were."""
+    """The content is written after the permissions are set."""
     path = tmp_path / "result.json"
     write_json({"n": 1}, str(path), "limit")
     path.chmod(0o600)
@@ -72,7 +72,7 @@ def test_a_draft_is_never_open_to_others(tmp_path, monkeypatch):
 
 
 def test_without_the_owner_the_group_gets_what_everybody_has(tmp_path, monkeypatch):
-    """A group that is not the one of the replaced file must not read what that one could."""
+    """A different group must not get the permissions of the original group."""
     path = tmp_path / "result.json"
     write_json({"n": 1}, str(path), "limit")
     path.chmod(0o660)

@@ -1,4 +1,4 @@
-"""Independent references for neurons and linear networks: where their flows end, found in several ways.
+"""Independent references for the limits of neurons and linear networks, computed in several ways.
 
 The weights w of a neuron a·σ(w·x) only move within the row space of X, and a² − ‖w‖² = δ is conserved. With
 P⊥ the projection off the row space and w* the smallest solution of X w̃ = t, the predictor w̃ = a·w ends at
@@ -21,7 +21,7 @@ import tacit
 
 
 def enough_digits(x, delta, digits=30):
-    """Digits for which the formulas below, which cancel, keep `digits` of theirs."""
+    """The working precision for which the formulas below, which cancel, have `digits` correct digits."""
     apart = abs(mp.log10(abs(mpf(x) / mpf(delta)))) if x and delta else 0
     return mp.workdps(int(digits + 4.5 * apart) + 10)
 
@@ -134,7 +134,7 @@ def gap(found, exact):
 
 
 def draw(scale, shape, sign, slope, seed, samples=4, features=7):
-    """Fresh data and a neuron of that scale and shape."""
+    """Random data, and a neuron of that scale and shape."""
     rng = np.random.default_rng([seed, samples, features])
     X, y = rng.standard_normal((samples, features)), rng.standard_normal(samples)
     return tacit.Neuron.from_scale(scale, shape, rng.standard_normal(features), sign, slope), X, y

@@ -1,4 +1,4 @@
-"""Uses the core of Tacit from end to end, where nothing else may be installed; prints "core: done".
+"""Use the core of Tacit from end to end without any other package; prints "core: done".
 
 argv: a folder to write to, and names of modules that cannot be imported in this process, for environments
 that have them.
@@ -120,12 +120,12 @@ def commands():
     ):
         out = FOLDER / f"{line[0]}.json"
         assert main([*line, "--json", str(out)]) == 0 and json.loads(out.read_text()), line
-    assert main(["limit", str(table), "--target", "y"]) == 2  # words among the features
+    assert main(["limit", str(table), "--target", "y"]) == 2  # text among the features
     assert main(["reproduce", "list"]) == 0
 
 
 def refusals():
-    """What needs more says so in one line, with the command that installs it."""
+    """Features that need other packages raise an error with the command that installs them."""
     for needs, ask in (
         ("JAX", lambda: tacit.derive(lambda w: w**2, np.ones(2))),
         ("JAX", lambda: tacit.Network(lambda params, X: X @ params, np.ones(10))),

@@ -1,4 +1,4 @@
-"""Flows at extreme depths and scales: how they are drawn, and where a single sample leads."""
+"""Random flows at extreme depths and scales, and the exact flow on a single sample."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Case:
 
 
 def extreme_case(seed):
-    """One of many: scales from 1e-60 to 1e9; equal, nearly equal or single rows, ties, too many samples."""
+    """A random case: scales from 1e-60 to 1e9; equal, nearly equal or single rows, ties, many samples."""
     rng = np.random.default_rng([29, seed])
     depth, scale = float(rng.choice(_DEPTHS)), 10.0 ** rng.uniform(-60, 9)
     until, kind = float(rng.choice(_ENDS)), str(rng.choice(_KINDS))

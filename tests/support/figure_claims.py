@@ -1,4 +1,4 @@
-"""What a figure computes and claims, without the picture: drawing takes longer than small data."""
+"""Data and claims of a figure without the picture, which takes longer to draw."""
 
 from types import SimpleNamespace
 

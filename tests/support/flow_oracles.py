@@ -22,7 +22,7 @@ def square(f, y):
 
 
 def _log_of_sum(logs):
-    """log Σ exp, which SciPy's own takes a hundred times as long for where there are a few numbers."""
+    """log Σ exp; for a few numbers, a hundred times as fast as SciPy's."""
     largest = logs.max()
     return largest + np.log(np.exp(logs - largest).sum())
 

@@ -1,4 +1,4 @@
-"""Models, potentials and losses that live here alone, written as CONTRIBUTING says and not otherwise."""
+"""Models, potentials and losses outside Tacit, written as described in CONTRIBUTING."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class Twins(Model):
 
 @dataclass(frozen=True, eq=False)
 class Bare(Model):
-    """The same, of which nothing is known but its parametrization and its start."""
+    """The same model with only a parametrization and a start."""
 
     parametrization = DifferenceOfSquares()
 
@@ -139,7 +139,7 @@ class Quartic(Loss):
 
 
 def twins(features):
-    """What makes a model, for the command line."""
+    """A function that returns a model, for the command line."""
     return Twins()
 
 
@@ -157,7 +157,7 @@ def tanh_layers(params, X):
 
 
 def network(features):
-    """It with weights."""
+    """The network with weights."""
     rng = np.random.default_rng(0)
     return tacit.Network(tanh_layers, {"W": rng.standard_normal((features, 5)), "v": rng.standard_normal(5)})
 

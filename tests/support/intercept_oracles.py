@@ -88,7 +88,7 @@ def pairs(X, y):
 
 
 def between(X, y, w):
-    """b half way between the classes: the best there is for w."""
+    """The optimal b for w, half way between the classes."""
     scores = np.asarray(X) @ np.asarray(w).T
     return -(scores[y > 0].min(axis=0) + scores[y < 0].max(axis=0)) / 2
 

@@ -29,7 +29,7 @@ def _dot(a, b):
 
 
 def _solved(rows, right):
-    """The exact solution of a square system, or None where there is not one."""
+    """The exact solution of a square system, or None if it is singular."""
     n = len(rows)
     try:
         return fmpq_mat(n, n, [x for row in rows for x in row]).solve(fmpq_mat(n, 1, right)).entries()
@@ -113,7 +113,7 @@ def _edges(rows):
 
 
 def _rises(slope, edge):
-    """Is slope·edge > 0? A tie is a maximum along the edge, since the norm is strictly concave there."""
+    """Whether slope·edge > 0; a tie is a maximum along the edge, since the norm is strictly concave."""
     terms = [g * int(x.p) / int(x.q) for g, x in zip(slope, edge, strict=True)]
     return sum(terms) > 1e-12 * max(map(abs, terms))
 

@@ -95,7 +95,7 @@ def size(norm, w):
 
 
 def check(found, Z, norm, tol=1e-9):
-    """All that a result says about itself, computed anew; for convex functions it proves optimality."""
+    """Recompute all properties of a result; for convex functions this proves optimality."""
     w, nu, margins = found.predictor, found.dual, Z @ found.predictor
     assert w.shape == (Z.shape[1],) and nu.shape == (len(Z),)
     assert found.converged and 0 <= found.kkt <= tol

@@ -1,4 +1,4 @@
-"""Matrices under measurements by other means: raw flows, first-order methods, many digits."""
+"""Independent references for matrix problems: raw flows, first-order methods, high precision."""
 
 import mpmath as mp
 import numpy as np

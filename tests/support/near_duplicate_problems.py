@@ -11,7 +11,7 @@ from near_duplicates import Geometry
 
 import tacit
 
-GAPS = [*(10.0**-k for k in range(4, 16)), 0.0]  # by how much they differ; 0: not at all
+GAPS = [*(10.0**-k for k in range(4, 16)), 0.0]  # relative differences; 0: equal
 KINDS = ("pair", "several", "combination", "scaled", "opposite")
 TARGETS = ("sparse", "dense", "exact", "arbitrary")
 _Copy = tuple[
@@ -22,7 +22,7 @@ _DYADIC = 2.0**-6  # entries of X that are multiples of it leave 2⁻⁵⁰ room
 
 @dataclass(frozen=True)
 class Problem:
-    """X, y and a model; `gap` and `axis` tell what nearly repeats and how nearly."""
+    """X, y and a model; rows or columns (`axis`) coincide up to a relative difference `gap`."""
 
     X: np.ndarray
     y: np.ndarray
@@ -37,7 +37,7 @@ class Problem:
         return tacit.Diagonal(g.depth, g.scale) if g.shape is None else tacit.UntiedDiagonal(g.scale, g.shape)
 
     def key(self) -> str:
-        """A name that changes with any number of the problem."""
+        """A name that depends on every number of the problem."""
         return sha256(self.X.tobytes() + self.y.tobytes() + repr(self.geometry).encode()).hexdigest()[:24]
 
 

@@ -1,4 +1,4 @@
-"""Limits on nearly equal samples and features in many digits, and how well float64 data determine them.
+"""High-precision limits on nearly equal samples and features, and how well float64 data determine them.
 
 The data are taken exactly as their floats say. Nothing here uses Tacit's solvers.
 """

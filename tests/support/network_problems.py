@@ -1,4 +1,4 @@
-"""Networks to try things on, written once with NumPy alone as well: the reference for their outputs."""
+"""Networks for tests, with a NumPy implementation as the reference for their outputs."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Random problems with more samples than features, and where gradient flow on the square loss must end.
+"""Random problems with more samples than features, and the limits of gradient flow on the square loss.
 
 As a script, `python tests/support/overdetermined.py 2000`, it runs so many and prints the worst of each kind.
 """
@@ -28,7 +28,7 @@ KINDS = (
     "equal rows",
 )
 ERROR = 1e-6  # relative, of the end
-RISE = 1e-10  # of the loss, relative, between instants: what the interpolation between steps may make of 0
+RISE = 1e-10  # allowed relative increase of the loss, due to interpolation between steps
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def leaky_end(model, X, y, *, eps=1e-8):
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far the end is from where it must be, by how much the loss rose, and what was said."""
+    """The error of the end, the increase of the loss, and the reported status."""
 
     error: float
     rise: float
@@ -132,7 +132,7 @@ class Verdict:
 
     @property
     def good(self):
-        """Within what is promised?"""
+        """Whether error and increase are within the tolerances."""
         return self.converged and self.error <= ERROR and self.rise <= RISE
 
 
@@ -152,7 +152,7 @@ def judge(case, **options):
 
 
 def main(count):
-    """Run so many problems."""
+    """Run the given number of problems."""
     worst, bad, begun = {kind: [0, 0.0, 0.0] for kind in KINDS}, 0, time.perf_counter()
     for seed in range(count):
         problem = case(seed)

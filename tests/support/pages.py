@@ -1,4 +1,4 @@
-"""The code on the pages of the documentation: it runs, and prints what stands below it.
+"""The code on the pages of the documentation, and its printed output.
 
 A page is README.md or one under docs/. Its ```python blocks are one program; a ```text block right after one
 of them is what it prints. `make docs-outputs` writes these.
@@ -18,13 +18,13 @@ ROOT = Path(__file__).parents[2]
 MADE = {"_build", "_examples", "gallery", "generated"}  # by `make docs`
 _BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```\n)?", re.M | re.S)
 _NUMBER = re.compile(r"[-−+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
-_CLOCK = re.compile(r"\d[\d.]* (?:ms|s|min|steps|Newton steps)\b")  # other in each run, or on each CPU
-_ROUNDING = 1e-7  # what is smaller is rounding, or a tolerance that was met
+_CLOCK = re.compile(r"\d[\d.]* (?:ms|s|min|steps|Newton steps)\b")  # differs between runs or CPUs
+_ROUNDING = 1e-7  # smaller numbers are round-off, or residuals below a tolerance
 
 
 @dataclass(frozen=True)
 class Block:
-    """Code, where it stands, and what it is said to print (None where nothing is said)."""
+    """A block of code, its position, and the output shown below it (None if there is none)."""
 
     code: str
     line: int
@@ -50,7 +50,7 @@ def needs_torch(page):
 
 
 def run(page):
-    """Yield each block with what it printed; files that it writes are gone afterwards."""
+    """Run the blocks of a page and yield each with its output; files that they write are deleted."""
     text = (ROOT / page).read_text(encoding="utf-8")
     names = {"__name__": "__main__"}
     before = os.getcwd()
@@ -67,7 +67,7 @@ def run(page):
 
 
 def same(printed, written):
-    """The same words, and the same numbers but for rounding and the time it took."""
+    """Whether texts agree, and numbers up to round-off and times."""
     one, other = (_CLOCK.sub("(clock)", text).strip() for text in (printed, written))
     if [line.split() for line in _NUMBER.sub("#", one).splitlines()] != [
         line.split() for line in _NUMBER.sub("#", other).splitlines()
@@ -77,7 +77,7 @@ def same(printed, written):
 
 
 def _near(one, other):
-    """As numbers: to the last digit that is shown and one more, or both no more than rounding."""
+    """Whether two numbers agree to the digits shown, or are both round-off."""
     a, b = (float(text.replace("−", "-").replace(",", "").rstrip(".")) for text in (one, other))
     if max(abs(a), abs(b)) < _ROUNDING:
         return True
@@ -86,7 +86,7 @@ def _near(one, other):
 
 
 def rewrite(page):
-    """Write below each block what it prints, where a ```text block stands; True if that changed the page."""
+    """Update the ```text blocks with the output; return whether the page changed."""
     path = ROOT / page
     text = path.read_text(encoding="utf-8")
     made = [(block, printed) for block, printed in run(page) if block.output is not None]

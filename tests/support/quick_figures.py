@@ -1,4 +1,4 @@
-"""Figures that take no time, of a paper that does not exist: processes that make figures can import them."""
+"""Fast figures of a fictitious paper, which processes that make figures can import."""
 
 import os
 import time
@@ -47,7 +47,7 @@ def dead(self, points, **_):
 
 
 def endless(self, points, **_):
-    """Says where it is, and listens to nobody."""
+    """A figure that reports its process and ignores interrupts."""
     Path(os.environ["QUICK_FIGURES"], str(os.getpid())).touch()
     until = time.monotonic() + 60
     while time.monotonic() < until:

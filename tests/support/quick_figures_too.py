@@ -1,4 +1,4 @@
-"""More of them, in a module of their own: those of one module are made by one process."""
+"""More fast figures in another module, since the figures of one module are made by one process."""
 
 import os
 

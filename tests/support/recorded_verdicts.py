@@ -1,4 +1,4 @@
-"""Numbers of every theorem's verdict on small fixed cases, as they were recorded.
+"""Recorded numbers of the verdicts of all theorems on small fixed cases.
 
     python tests/support/recorded_verdicts.py          compare with the record
     python tests/support/recorded_verdicts.py --write  record them anew, after a change of a formula

@@ -1,4 +1,4 @@
-"""The references for flows agree with each other before anything is compared with them."""
+"""The reference implementations of flows agree with each other."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_pull_is_the_gradient_of_the_loss(network, loss):
 @pytest.mark.parametrize("depth", [2, 10])
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_many_digits_agree_with_the_raw_weights(depth, loss):
-    """The raw weights know nothing of θ, of h_D or of the accuracy as a clock."""
+    """The raw weights do not use θ, h_D or the accuracy as a clock."""
     profile = np.array([0.8, 1.0, 1.3])
     accuracies = [0.5, 3.0, 40.0]
     weights = [2.0 ** (1 / depth) * profile] * 2

@@ -1,4 +1,4 @@
-"""The references agree with each other before anything is compared with them."""
+"""The reference implementations agree with each other."""
 
 import numpy as np
 import pytest
@@ -199,7 +199,7 @@ def test_features_that_are_equal_are_told_apart_by_a_bit():
 
 
 def test_near_ties_are_found_by_the_worst_rounding():
-    """First order sees nothing where the losing feature has no weight at all."""
+    """To first order, a feature without weight has no effect."""
     X, _ = near_duplicate_rows(1)
     X[:, 0] = y = np.sign(X[:, 0])
     X[:, 1] = y * (1 - 2.0**-53)

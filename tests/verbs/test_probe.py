@@ -10,9 +10,8 @@ import pytest
 
 import tacit
 from tacit.losses import as_loss
-from tacit.networks.criteria import curvature
 from tacit.networks.linearization import Linearization
-from tacit.networks.measurements import NEAR, regime_name
+from tacit.networks.measurements import NEAR, curvature, regime_name
 
 N, d = 8, 20
 RNG = np.random.default_rng(0)
@@ -85,13 +84,9 @@ def test_the_linearization_under_the_square_loss_is_the_flow_of_its_tangent():
     found = Linearization.of(network, X, Y, as_loss("square"))
     run = tacit.flow(network, X, Y, linearized=True, until=4.0, rtol=1e-10)
     at = found.until(4.0, 100)
-    np.testing.assert_allclose(
-        (found.start[:, 0] + found.kernel @ at.coefficients), run.outputs[-1], rtol=1e-7
-    )
+    np.testing.assert_allclose((found.start[:, 0] + found.kernel @ at.state), run.outputs[-1], rtol=1e-7)
     assert at.time == pytest.approx(run.time[-1], rel=1e-7)
-    np.testing.assert_allclose(
-        found.outputs(X, found.change(at.coefficients))[:, 0], run.outputs[-1], rtol=1e-7
-    )
+    np.testing.assert_allclose(found.outputs(X, found.change(at.state))[:, 0], run.outputs[-1], rtol=1e-7)
 
 
 @pytest.mark.every(2)
@@ -108,7 +103,7 @@ def test_the_linearization_under_other_losses_is_near_the_flow_of_its_tangent(lo
     found = Linearization.of(network, X, y, as_loss(loss))
     at = found.until(3.0, 2000)
     assert at.accuracy == pytest.approx(3.0, abs=1e-8)
-    ends = (found.start.ravel() + found.kernel @ at.coefficients), np.ravel(run.outputs[-1])
+    ends = (found.start.ravel() + found.kernel @ at.state), np.ravel(run.outputs[-1])
     assert np.linalg.norm(ends[0] - ends[1]) < 0.05 * np.linalg.norm(ends[1])
     assert at.time == pytest.approx(run.time[-1], rel=0.2)
 

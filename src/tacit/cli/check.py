@@ -42,11 +42,13 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     check_output_files,
     read_data,
     source,
+    units_of,
 )
 from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
@@ -91,10 +93,10 @@ def add(commands: Any) -> Any:
         help="set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
         "(may be repeated; --list shows the parameters of each theorem)",
     )
-    command.add_argument(
+    add_flag(
+        command,
         "--all",
-        action="store_true",
-        help="also show theorems that do not apply, with the reason and the measured values",
+        "also show theorems that do not apply, with the reason and the measured values",
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
     plot = "draw the measured values relative to the bounds, the tightest first (.png, .pdf, .svg)"
@@ -145,16 +147,11 @@ def _run(options: argparse.Namespace) -> int:
         print(_report(verdicts, everything=options.all))
         print(wrapped(f"({waited(options)})"))
     if options.json is not None:
-        asked = {"intercept": options.intercept, "standardize": options.standardize}
-        content = {**source(options, table), **asked, "parameters": parameters, **verdicts.to_dict()}
-        write_json(content, options.json, "check")
+        asked = {**units_of(options), "parameters": parameters}
+        write_json({**source(options, table), **asked, **verdicts.to_dict()}, options.json, "check")
     if options.plot is not None:
         verdicts.plot(options.plot, everything=options.all)
-    return _status(verdicts)
-
-
-def _status(verdicts: Any) -> int:
-    """FAILED if a theorem is violated or undecided, for example because a flow did not converge."""
+    # An undecided theorem is a failure, too, for example because a flow did not converge.
     lost = any(isinstance(error, NotConvergedError) for error in verdicts.refused.values())
     return FAILED if lost or not verdicts.holds else DONE
 
@@ -184,14 +181,10 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
     return parameters
 
 
-def _number(text: str) -> float:
-    """An int if the text has no decimal point or exponent, as for seeds and counts; else a float."""
-    return int(text) if text.strip().isdecimal() else float(text)
-
-
 def _numbers(name: str, text: str) -> float | tuple[float, ...]:
+    """A number or several, whole where they are written so, as numbers of draws and seeds are."""
     try:
-        numbers = tuple(_number(part) for part in text.split(","))
+        numbers = tuple(int(each) if each.strip().isdecimal() else float(each) for each in text.split(","))
     except ValueError:
         raise InputError(
             f"--with {name} takes a number, or several separated by commas, got {text!r}"

@@ -64,8 +64,7 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.derivation.cost import cost
-    from tacit.derivation.derive import derive
+    from tacit.derivation.derive import cost, derive
     from tacit.show.output_files import check_outputs, write_json
 
     check_outputs(json_and_plot(options))  # before anything is computed
@@ -76,14 +75,8 @@ def _run(options: argparse.Namespace) -> int:
         if expected.large:
             remark(str(expected))
     quantities = () if options.candidates is None else guest_or_import(options.candidates)
-    found = derive(
-        function,
-        start,
-        samples=options.samples,
-        seed=options.seed,
-        radius=options.radius,
-        candidates=quantities,
-    )
+    asked = {name: getattr(options, name) for name in ("samples", "seed", "radius")}
+    found = derive(function, start, candidates=quantities, **asked)
     if options.json != "-":
         print(wrapped(found.summary()))
         if found.kind in ("mirror", "warped"):
@@ -113,10 +106,8 @@ def _start(text: str, seed: int) -> Any:
     if not path.is_file():
         raise InputError(f"no file {text}; --at takes a file of numbers, or random:P")
     try:
-        return (
-            np.load(path)
-            if path.suffix == ".npy"
-            else np.array(path.read_text().replace(",", " ").split(), float)
-        )
+        if path.suffix == ".npy":
+            return np.load(path)
+        return np.array(path.read_text().replace(",", " ").split(), float)
     except (ValueError, OSError) as error:
         raise InputError(f"{text} is not a file of numbers: {error}") from error

@@ -25,6 +25,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     check_output_files,
     deliver,
@@ -46,22 +47,13 @@ def add(commands: Any) -> Any:
     """Add the command and its options."""
     command = add_command(commands, "fit", _run, __doc__)
     add_data(command)
-    command.add_argument(
-        "--classify", action="store_true", help="the target contains classes (text or whole numbers)"
-    )
+    add_flag(command, "--classify", "the target contains classes (text or whole numbers)")
     _add_knobs(command)
-    command.add_argument(
-        "--no-intercept",
-        action="store_true",
-        help="f(x) = w·x, without the unpenalized intercept that is the default",
-    )
-    command.add_argument(
-        "--standardize", action="store_true", help="divide features by their standard deviation"
-    )
+    add_flag(command, "--no-intercept", "f(x) = w·x, without the unpenalized intercept that is the default")
+    add_flag(command, "--standardize", "divide features by their standard deviation")
     command.add_argument("--save", metavar="FILE", help="write the model as JSON for 'tacit predict'")
-    add_outputs(
-        command, "model and scores", "draw the coefficients against the scale, and mark the selected one"
-    )
+    plot = "draw the coefficients against the scale, and mark the selected one"
+    add_outputs(command, "model and scores", plot)
     return command
 
 
@@ -168,19 +160,15 @@ def _fitted(estimator: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
 def _estimator(options: argparse.Namespace, folds: int) -> Any:
     from tacit import estimators
 
-    common: dict[str, Any] = {
-        "depth": options.depth,
-        "fit_intercept": not options.no_intercept,
-        "standardize": options.standardize,
-    }
+    asked = {"depth": options.depth, "standardize": options.standardize}
+    asked |= {"fit_intercept": not options.no_intercept}
     if options.loss is not None:
-        common["loss"] = {"margin": None}.get(options.loss, options.loss)
+        asked["loss"] = None if options.loss == "margin" else options.loss
     if options.scale is not None:
         single = estimators.FlowClassifier if options.classify else estimators.FlowRegressor
-        return single(scale=options.scale, stop=options.stop, **common)
+        return single(scale=options.scale, stop=options.stop, **asked)
     searched = estimators.FlowClassifierCV if options.classify else estimators.FlowRegressorCV
-    rule = {} if options.rule is None else {"rule": options.rule}
-    return searched(cv=folds, **rule, **common)
+    return searched(cv=folds, **asked, **({} if options.rule is None else {"rule": options.rule}))
 
 
 def _targets(table: Table, classify: bool) -> Any:
@@ -201,12 +189,11 @@ def _model(options: argparse.Namespace, table: Table, estimator: Any) -> Any:
 
     from tacit.data.linear_model import LinearModel
 
-    found = {name: getattr(estimator, f"{name}_", None) for name in ("scale", "depth", "stop", "mu", "loss")}
-    fit = {name: value for name, value in found.items() if value is not None}
+    names = ("scale", "depth", "stop", "mu", "loss")  # as they were chosen, or asked for
+    values = {name: getattr(estimator, f"{name}_", getattr(options, name, None)) for name in names}
+    fit = {name: value for name, value in values.items() if value is not None}
     if hasattr(estimator, "best_score_"):
         fit |= {"cross_validation": {"folds": estimator.n_splits_, "score": estimator.best_score_}}
-    asked = {"scale": options.scale, "depth": options.depth, "stop": options.stop}
-    fit = {**{name: value for name, value in asked.items() if value is not None}, **fit}
     fit |= {"intercept": not options.no_intercept, "standardize": options.standardize}
     return LinearModel(
         table.features,

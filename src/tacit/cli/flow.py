@@ -29,6 +29,7 @@ from tacit.cli.options import (
     INTERRUPTED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     check_output_files,
@@ -37,6 +38,8 @@ from tacit.cli.options import (
     numbers,
     read_data,
     source,
+    told_assumptions,
+    units_of,
 )
 from tacit.cli.terminal import remark
 from tacit.errors import InputError, Interrupted
@@ -86,9 +89,7 @@ def _add_instants(command: Any) -> None:
 def _add_ways(command: Any) -> None:
     """Add options for the method of integration."""
     command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
-    command.add_argument(
-        "--linearized", action="store_true", help="follow the linearized model (kernel regime)"
-    )
+    add_flag(command, "--linearized", "follow the linearized model (kernel regime)")
     command.add_argument(
         "--method",
         choices=("auto", "parameters", "descent", "normalized"),
@@ -125,8 +126,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
     check_output_files(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
-    units = {"intercept": options.intercept, "standardize": options.standardize}
-    result, status = _followed(options, model, table.X, table.y, loss=options.loss, **units)
+    asked = {"loss": options.loss, **units_of(options)}
+    result, status = _followed(options, model, table.X, table.y, **asked)
     content = {**source(options, table), "features": table.features}
     _report(options, result, content, features=table.features, names=table.features)
     return status
@@ -199,8 +200,7 @@ def _complete(options: argparse.Namespace) -> int:
     begun = time.perf_counter()
     table = read_matrix(options.data)
     options.reading = time.perf_counter() - begun
-    if table.assumed:
-        remark(f"assumed about {options.data}: {'; '.join(table.assumed)}")
+    told_assumptions(options, table.assumed)
     X, y = observed(pd.DataFrame(table.values, table.rows, table.columns))  # names, for messages
     model = _factorization(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
@@ -271,10 +271,7 @@ def _report_matrix(options: argparse.Namespace, table: Any, result: Any) -> None
     content = {"data": options.data, "assumed": table.assumed, **labels, "filled": filled}
     as_text = options.save is not None and _kind(options.save) == "csv"
     matrix = table.filled(end) if as_text else None
-    names = None if options.plot is None else _cells(table, result)
+    names = None
+    if options.plot is not None and result.is_kept:  # where the picture has all entries
+        names = [f"{i}, {j}" for i in table.rows for j in table.columns]
     _report(options, result, content, names=names, matrix=matrix)
-
-
-def _cells(table: Any, result: Any) -> Any:
-    """The names of all entries, if the trajectory stores all of them."""
-    return [f"{i}, {j}" for i in table.rows for j in table.columns] if result.is_kept else None

@@ -24,6 +24,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     check_output_files,
@@ -31,6 +32,7 @@ from tacit.cli.options import (
     inputs_of,
     read_data,
     source,
+    units_of,
 )
 
 
@@ -41,10 +43,10 @@ def add(commands: Any) -> Any:
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(command, "fit X w + b = y with an unpenalized intercept b")
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
-    command.add_argument(
+    add_flag(
+        command,
         "--least-squares",
-        action="store_true",
-        help="if no predictor fits the data, compute the limit among the least-squares solutions",
+        "if no predictor fits the data, compute the limit among the least-squares solutions",
     )
     add_outputs(
         command, "the result", "draw the limit and the limits of large and small scales (png, pdf, svg)"
@@ -58,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
     table = read_data(options)
     model = model_of(options, inputs_of(options, table.X))
     check_output_files(options)
-    asked = {name: getattr(options, name) for name in ("tol", "intercept", "standardize", "least_squares")}
+    asked = {"tol": options.tol, "least_squares": options.least_squares, **units_of(options)}
     result = limit(model, table.X, table.y, **asked)
     deliver(
         options,

@@ -10,15 +10,7 @@ from tacit.cli.guests import guest_model, is_guest
 from tacit.cli.options import whole_number
 from tacit.errors import InputError
 
-_ALSO = {
-    "Diagonal": "diagonal",
-    "UntiedDiagonal": "untied",
-    "untied-diagonal": "untied",
-    "Neuron": "neuron",
-    "LinearNetwork": "linear",
-    "linear-network": "linear",
-    "Factorization": "completion",
-}
+_ALSO = {"untieddiagonal": "untied", "linearnetwork": "linear", "factorization": "completion"}  # classes
 _HELP = {
     "diagonal": "β = w₊^D − w₋^D",
     "untied": "w = u₊v₊ − u₋v₋, or products of more layers",
@@ -152,7 +144,8 @@ def _width(text: str) -> float:
 
 def _name(text: str, names: tuple[str, ...]) -> str:
     """One of the names, or FILE.py:NAME."""
-    name = _ALSO.get(text, text)
+    plain = text.replace("-", "").lower()
+    name = text if is_guest(text) else _ALSO.get(plain, plain)
     if name not in names and not is_guest(name):
         listed = ", ".join(map(repr, names))
         raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {listed}, or FILE.py:NAME)")

@@ -7,7 +7,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.terminal import remark, waited, wrapped
@@ -84,15 +83,24 @@ def add_data(command: Any) -> None:
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
 
 
+def add_flag(command: Any, name: str, help: str) -> None:
+    """An option without a value."""
+    command.add_argument(name, action="store_true", help=help)
+
+
 def add_units(command: Any, intercept: str, standardize: str = "") -> None:
     """Add --intercept and --standardize with their help."""
-    command.add_argument("--intercept", action="store_true", help=intercept)
-    command.add_argument(
+    add_flag(command, "--intercept", intercept)
+    add_flag(
+        command,
         "--standardize",
-        action="store_true",
-        help=standardize
-        or "divide features by their standard deviation; the result is for the original features",
+        standardize or "divide features by their standard deviation; the result is for the original features",
     )
+
+
+def units_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What --intercept and --standardize say, as the functions of Tacit take it."""
+    return {"intercept": options.intercept, "standardize": options.standardize}
 
 
 def add_seed(command: Any, what: str) -> None:
@@ -114,10 +122,16 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
     begun = time.perf_counter()
     table = read_table(options.data, options.target, classes=classes, many=many)
     options.reading = time.perf_counter() - begun
-    if table.assumed:
-        where = "standard input" if options.data == "-" else options.data
-        remark(f"assumed about {where}: {'; '.join(table.assumed)}")
+    told_assumptions(options, table.assumed)
     return table
+
+
+def told_assumptions(options: argparse.Namespace, assumed: Sequence[str]) -> str:
+    """Tell what had to be assumed to read the data; returns what they are called."""
+    where = "standard input" if options.data == "-" else str(options.data)
+    if assumed:
+        remark(f"assumed about {where}: {'; '.join(assumed)}")
+    return where
 
 
 def inputs_of(options: argparse.Namespace, X: Any) -> Any:
@@ -137,13 +151,9 @@ def check_output_files(options: argparse.Namespace, others: Sequence[Output] = (
     from tacit.show.output_files import check_outputs
 
     for path in (options.json, options.plot, *(output.path for output in others)):
-        if path and os.path.exists(path) and _same_file(path, options.data):
+        if path and os.path.exists(path) and options.data != "-" and os.path.samefile(path, options.data):
             raise InputError(f"{path} is the data file; choose another name for the result")
     check_outputs([*json_and_plot(options), *others])
-
-
-def _same_file(path: str | Path, data: str) -> bool:
-    return data != "-" and os.path.samefile(path, data)
 
 
 def deliver(

@@ -29,6 +29,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     check_output_files,
@@ -36,6 +37,7 @@ from tacit.cli.options import (
     numbers,
     read_data,
     source,
+    units_of,
 )
 from tacit.errors import InputError
 
@@ -58,15 +60,11 @@ def add(commands: Any) -> Any:
         metavar="FROM:TO:COUNT",
         help=f"geometrically spaced, or numbers separated by commas (default: {_MU})",
     )
-    command.add_argument(
-        "--saddle",
-        action="store_true",
-        help="limit of the flow of the square loss as the scale vanishes",
-    )
-    command.add_argument(
+    add_flag(command, "--saddle", "limit of the flow of the square loss as the scale vanishes")
+    add_flag(
+        command,
         "--sweeping",
-        action="store_true",
-        help="also compute the flow at infinite scale (sweeping process), which may leave the path",
+        "also compute the flow at infinite scale (sweeping process), which may leave the path",
     )
     add_outputs(command, "the path", "draw the path (png, pdf, svg)")
     return command
@@ -88,14 +86,7 @@ def _run(options: argparse.Namespace) -> int:
             "--sweeping has no intercept and uses the features unchanged; "
             "leave it out, or leave out --intercept and --standardize"
         )
-    found = margin_path(
-        table.X,
-        table.y,
-        mu,
-        depth=depth,
-        intercept=options.intercept,
-        standardize=options.standardize,
-    )
+    found = margin_path(table.X, table.y, mu, depth=depth, **units_of(options))
     sweeping = sweeping_path(table.X, table.y, mu, depth=depth) if options.sweeping else None
     summaries = [found.summary(scale, table.features)] + ([sweeping.summary()] if sweeping else [])
 
@@ -123,13 +114,7 @@ def _saddle(options: argparse.Namespace) -> int:
     check_output_files(options)
     timed = options.scale is not None or options.log_scale is not None
     model = model_of(options, table.X)
-    found = saddle_path(
-        table.X,
-        table.y,
-        depth=getattr(model, "depth", 2),
-        intercept=options.intercept,
-        standardize=options.standardize,
-    )
+    found = saddle_path(table.X, table.y, depth=getattr(model, "depth", 2), **units_of(options))
     times = found.time(model) if timed else None
     summary, extra = found.summary(table.features), {}
     if times is not None:

@@ -20,12 +20,13 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, check_output_files
+from tacit.cli.options import DONE, add_command, check_output_files, told_assumptions
 from tacit.cli.terminal import remark
-from tacit.data.printable import is_seen, printable
+from tacit.data.printable import is_seen, printable, some
 
 if TYPE_CHECKING:
     from tacit.data.linear_model import LinearModel, NewSamples
@@ -65,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json is not None:
         content = {"model": options.model, "data": options.data, "target": model.target, "score": score}
         write_json({**content, "predictions": predictions, "unused": new.unused}, options.json, "predict")
-    text = _table(model.target, predictions)
+    text = "".join(f"{_cell(value)}\n" for value in (model.target, *predictions))
     if not table and sys.stdout.isatty():
         text = printable(text, keep="\n")
     if table:
@@ -80,19 +81,12 @@ def _run(options: argparse.Namespace) -> int:
 
 def _tell(options: argparse.Namespace, new: NewSamples, features: int) -> None:
     """Report assumptions about the file, and columns that are not used."""
-    where = "standard input" if options.data == "-" else options.data
-    if new.assumed:
-        remark(f"assumed about {where}: {'; '.join(new.assumed)}")
+    where = told_assumptions(options, new.assumed)
     if options.data.lower().endswith(".npz"):
         remark(f"assumed about {where}: the columns of X are the features of the model, in the same order")
     if new.unused:
-        names = ", ".join(repr(name) for name in new.unused[:_SHOWN])
-        more = ", …" if len(new.unused) > _SHOWN else ""
-        remark(f"the model does not use these columns of {where}: {names}{more}")
-
-
-def _table(target: str, predictions: list[Any]) -> str:
-    return "".join(f"{_cell(value)}\n" for value in (target, *predictions))
+        names = some([repr(name) for name in new.unused], _SHOWN)
+        remark(f"the model does not use these columns of {where}: {names}")
 
 
 def _cell(value: Any) -> str:
@@ -121,9 +115,9 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
     if new.target is None:
         return {}
     if model.classes:
-        truth = [str(value) for value in _plain(new.target)]
-        hits = np.array([str(guess) == value for guess, value in zip(predictions, truth, strict=True)])
-        shares = [hits[np.array(truth) == each].mean() for each in dict.fromkeys(truth)]
+        truth = np.array([_name(value) for value in new.target.tolist()])
+        hits = np.array([str(guess) for guess in predictions]) == truth
+        shares = [hits[truth == each].mean() for each in np.unique(truth)]
         return {"accuracy": float(hits.mean()), "balanced accuracy": float(np.mean(shares))}
     try:
         truth_numbers = np.asarray(new.target, dtype=np.float64)
@@ -133,26 +127,17 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
         return {}
     with np.errstate(over="ignore"):  # an error that overflows is reported as ∞
         rmse = _root_mean_square(truth_numbers - np.asarray(predictions))
-    largest = float(np.abs(truth_numbers).max())
-    spread = largest * float(np.std(truth_numbers / (largest or 1.0)))
+        center = (truth_numbers / len(truth_numbers)).sum()  # a sum of huge numbers would overflow
+        spread = _root_mean_square(truth_numbers - center)
     score = {"RMSE": rmse}
     return {**score, "R²": 1 - (rmse / spread) ** 2} if rmse < _LOST * spread else score
 
 
 def _root_mean_square(values: Any) -> float:
-    """√(mean of squares), scaled so that the squares do not overflow."""
-    import numpy as np
-
-    largest = float(np.abs(values).max())
-    if not 0 < largest < np.inf:
-        return largest
-    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
+    """√(mean of squares), without overflow of the squares."""
+    return math.hypot(*values) / math.sqrt(len(values))
 
 
-def _plain(column: Any) -> list[Any]:
-    """Entries in the format of the model's classes: whole numbers without a decimal point."""
-    return [_whole(value) for value in column.tolist()]
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _name(value: Any) -> str:
+    """An entry in the format of the model's classes: whole numbers without a decimal point."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)

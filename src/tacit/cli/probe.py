@@ -33,6 +33,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_seed,
     check_output_files,
@@ -67,15 +68,15 @@ def _add_training(command: Any) -> None:
         help="training loss; exp and logistic need two classes, cross-entropy one output for each class "
         "(default: %(default)s)",
     )
-    command.add_argument(
+    add_flag(
+        command,
         "--standardize",
-        action="store_true",
-        help="scale features, and the target of the square loss, to mean 0 and standard deviation 1",
+        "scale features, and the target of the square loss, to mean 0 and standard deviation 1",
     )
-    command.add_argument(
+    add_flag(
+        command,
         "--doubled",
-        action="store_true",
-        help="subtract a copy of the network, so that the initial outputs are 0 (same tangent kernel)",
+        "subtract a copy of the network, so that the initial outputs are 0 (same tangent kernel)",
     )
     command.add_argument(
         "--steps", type=int, default=2000, help="largest number of training steps (default: %(default)s)"

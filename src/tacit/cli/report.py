@@ -17,7 +17,7 @@ import datetime
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -66,7 +66,8 @@ def _run(options: argparse.Namespace) -> int:
     how = How("quick", 0, folder, jobs=options.jobs, quiet=True, debug=options.debug)
     with _written(how, [entry for entry in chosen if entry.key not in before]) as able:
         contents = reproduce_many.make(chosen, able, before)
-        pictures = [_picture(content) for content in contents]
+        files = [content.get("files") if "claims" in content else None for content in contents]
+        pictures = [None if each is None else Path(each["png"]).read_bytes() for each in files]
     shown = [Shown(*each) for each in zip(chosen, contents, pictures, strict=True)]
     write_file(page(shown, datetime.date.today().isoformat()).encode(), target)
     print(wrapped(reproduce_many.total(contents, time.perf_counter() - options.begun)))
@@ -102,7 +103,3 @@ def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
     remark(f"figures missing in {how.out} are made for the report only: {hindrance}")
     with tempfile.TemporaryDirectory() as elsewhere:
         yield replace(how, out=elsewhere)
-
-
-def _picture(content: Mapping[str, Any]) -> bytes | None:
-    return Path(content["files"]["png"]).read_bytes() if "claims" in content else None

@@ -21,7 +21,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_seed
+from tacit.cli.options import DONE, FAILED, add_command, add_flag, add_seed
 from tacit.cli.reproduce_many import add_jobs
 from tacit.errors import MissingPackageError
 
@@ -50,10 +50,10 @@ def add(commands: Any) -> Any:
         help="quick: takes seconds; paper: the sizes in the paper (default: %(default)s)",
     )
     add_seed(command, "of the random data")
-    command.add_argument(
+    add_flag(
+        command,
         "--force",
-        action="store_true",
-        help="make existing figures again, and replace those with another preset or seed",
+        "make existing figures again, and replace those with another preset or seed",
     )
     add_jobs(command)
     command.add_argument(
@@ -68,24 +68,19 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.show.output_files import Output, check_outputs, write_json
 
     chosen = figures(options.selection)
-    listing = options.selection == "list"
-    table = (
-        []
-        if options.json in (None, "-")
-        else [Output(options.json, "json", f"reproduce {options.selection}")]
-    )
+    by = f"reproduce {options.selection}"
+    table = [] if options.json in (None, "-") else [Output(options.json, "json", by)]
     check_outputs(table)
-    content = _list_figures(chosen, options) if listing else _make_figures(chosen, options, table)
+    if options.selection == "list":
+        content: list[dict[str, Any]] = [{"figure": each.key, "caption": each.caption} for each in chosen]
+        if options.json != "-":
+            print(_listing(chosen))
+    else:
+        content = _make_figures(chosen, options, table)
     holds = all(entry.get("holds", True) for entry in content)
     if options.json is not None:
-        write_json({"figures": content, "holds": holds}, options.json, f"reproduce {options.selection}")
+        write_json({"figures": content, "holds": holds}, options.json, by)
     return DONE if holds else FAILED
-
-
-def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
-    if options.json != "-":
-        print(_listing(chosen))
-    return [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
 
 
 def _listing(chosen: list[Entry]) -> str:
@@ -117,23 +112,22 @@ def _make_figures(
     from tacit.cli import reproduce_many
     from tacit.papers.completed import finished
 
-    asked = {"preset": options.preset, "seed": options.seed, "out": options.out}
+    asked = {name: getattr(options, name) for name in ("preset", "seed", "out")}
     before = {} if options.force else reproduce_many.those_of(chosen, lambda entry: finished(entry, **asked))
-    quiet = options.json == "-"
-    how = reproduce_many.How(
-        **asked, force=options.force, jobs=options.jobs, quiet=quiet, debug=options.debug
-    )
+    more = {name: getattr(options, name) for name in ("force", "jobs", "debug")}
+    how = reproduce_many.How(**asked, **more, quiet=options.json == "-")
     reproduce_many.check_figure_files([entry for entry in chosen if entry.key not in before], how, table)
     if len(chosen) == 1:
         return [_make_one(chosen[0], how, before.get(chosen[0].key))]
     contents = reproduce_many.make(chosen, how, before)
-    if not quiet:
+    if not how.quiet:
         took = time.perf_counter() - options.begun
         print(f"\n{reproduce_many.table(contents)}\n\n{reproduce_many.total(contents, took)}")
     return contents
 
 
 def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str, Any]:
+    from tacit.cli import reproduce_many
     from tacit.cli.terminal import wrapped
     from tacit.papers import reproduce
     from tacit.papers.reproduction import in_words
@@ -146,8 +140,7 @@ def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str
     else:
         content = {**before, "from_before": True}
     if not how.quiet:
-        verdicts, _, picture = in_words(content).rpartition("\n")  # paths are not wrapped
-        print(f"{wrapped(verdicts)}\n{picture}", flush=True)
+        reproduce_many.tell(in_words(content))
         if before is not None:
             print(wrapped("  kept: made earlier by the same software; --force makes it again"))
     return content

@@ -85,7 +85,8 @@ def _made(missing: Sequence[Entry], how: How) -> Iterator[dict[str, Any]]:
     from tacit.papers.completed import kept
     from tacit.show.progress import Line
 
-    jobs = min(how.jobs or _cores(), len(missing))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    jobs = min(how.jobs or cores or 1, len(missing))
     if jobs < 2:
         yield from (workers.answer(entry, **how.asked) for entry in missing)
         return
@@ -109,13 +110,6 @@ def _made(missing: Sequence[Entry], how: How) -> Iterator[dict[str, Any]]:
             line.show(f"{done} of {len(missing)} figures made; running: {', '.join(busy)}")
 
 
-def _cores() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _told(answer: dict[str, Any], how: How) -> _Content:
     """Print the messages and verdicts of a result, and return its content."""
     if said := answer.get("said"):
@@ -130,9 +124,14 @@ def _told(answer: dict[str, Any], how: How) -> _Content:
             print(answer.get("trace", ""), file=sys.stderr)
         return {"figure": key, "error": answer["error"], "holds": False}
     if not how.quiet:
-        verdicts, _, picture = answer["summary"].rpartition("\n")  # paths are not wrapped
-        print(f"{wrapped(verdicts)}\n{picture}", flush=True)
+        tell(answer["summary"])
     return {**answer["content"], "from_before": False}
+
+
+def tell(summary: str) -> None:
+    """Print the verdicts on a figure, and on the last line the path of its picture, which is not folded."""
+    verdicts, _, picture = summary.rpartition("\n")
+    print(f"{wrapped(verdicts)}\n{picture}", flush=True)
 
 
 def table(contents: Sequence[_Content]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.printable import shortened
+from tacit.data.printable import shortened, some
 from tacit.errors import InputError
 from tacit.numerics.rounding import Float as Float
 from tacit.numerics.rounding import Index as Index
@@ -24,23 +24,32 @@ def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
     (JAX's default) and integers become float64. The result may share memory with `values`: copy it before
     changing it.
     """
-    array = _as_numeric(values, name)
+    array = as_numeric(values, name)
     if array.ndim not in ndim:
         counts = f"have {' or '.join(map(str, ndim))} dimension{'s' if max(ndim) > 1 else ''}"
         wanted = "be a single number" if ndim == (0,) else counts
         raise InputError(f"{name} must {wanted}, got an array of shape {array.shape}")
     with np.errstate(over="ignore"):
         array = np.asarray(array, dtype=np.float64)
-    if not np.isfinite(array).all():
-        bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        if not bad:
-            raise InputError(f"{name} must be finite, got {array[bad]}")
-        where = f"{name}[{', '.join(map(str, bad))}]"
-        raise InputError(f"{name} must be finite, got {array[bad]} at {where}; drop or fill such entries")
+    check_finite(array, name)
     return array
 
 
-def _as_numeric(values: Any, name: str) -> NDArray[Any]:
+def check_finite(array: NDArray[Any], name: str) -> None:
+    """Raise `InputError` if an entry is NaN or infinite."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = tuple(np.argwhere(~finite)[0].tolist())
+        where = f" at {name}{list(bad)}; drop or fill such entries" if bad else ""
+        raise InputError(f"{name} must be finite, got {array[bad]}{where}")
+
+
+def as_number(value: Any, name: str) -> float:
+    """Convert to a float; raise `InputError` if it is not a finite number."""
+    return float(as_floats(value, name, ndim=(0,)))
+
+
+def as_numeric(values: Any, name: str) -> NDArray[Any]:
     """Convert to a numeric array; raise for text, dates, complex numbers, masked entries and ragged rows."""
     values = _dense(values, name)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
@@ -248,7 +257,7 @@ def as_text(entry: Any) -> str:
 def _describe_classes(names: NDArray[Any]) -> str:
     """List the classes for an error message that wants two of them."""
     texts = [f"{name:g}" if isinstance(name, float) else shortened(repr(name), 24) for name in names.tolist()]
-    shown = ", ".join(texts[:6]) + (", …" if len(texts) > 6 else "")
+    shown = some(texts, 6)
     if len(texts) == 1:
         return f"only one class, {shown}"
     return f"{len(texts)} classes: {shown}; keep the samples of two classes, or merge all but one"

@@ -39,8 +39,9 @@ class TextTable:
 
 def text_table(source: Path | bytes, kind: str) -> TextTable:
     """Detect separator, decimal comma, comments and column names."""
-    content = (source if isinstance(source, bytes) else _unpacked(source)).removeprefix(b"\xef\xbb\xbf")
-    content, title, comments = _without_comments(content)
+    if isinstance(source, Path):
+        source = unpacked(source) if source.suffix.lower() in PACKED else source.read_bytes()
+    content, title, comments = _without_comments(source.removeprefix(b"\xef\xbb\xbf"))
     first, second = _first_lines(content)
     named = NAMED[kind]
     separator = _separator(content, first, second, named)
@@ -60,10 +61,6 @@ def text_table(source: Path | bytes, kind: str) -> TextTable:
     if skipped := comments - (header == 0):
         assumed.append(f"{skipped} comment line{'s' * (skipped > 1)} skipped")
     return TextTable(content, header, names, separator, comma, spaced, tuple(assumed))
-
-
-def _unpacked(path: Path) -> bytes:
-    return unpacked(path) if path.suffix.lower() in PACKED else path.read_bytes()
 
 
 def _without_comments(content: bytes) -> tuple[bytes, str, int]:

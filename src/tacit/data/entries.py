@@ -35,27 +35,18 @@ class Entries:
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
-        d1, d2 = _as_shape(self.shape)
-        rows, columns = (_as_indices(each, n) for each, n in ((self.rows, "rows"), (self.columns, "columns")))
+        shape = _as_shape(self.shape)
+        rows = _as_indices(self.rows, "rows", shape[0], shape)
+        columns = _as_indices(self.columns, "columns", shape[1], shape)
         if len(rows) != len(columns):
             raise InputError(
                 f"rows and columns must have the same length, got {len(rows)} rows and {len(columns)} columns"
             )
-        for name, places, most in (("rows", rows, d1), ("columns", columns, d2)):
-            outside = (places < 0) | (places >= most)
-            if outside.any():
-                raise InputError(
-                    f"{name}[{int(outside.argmax())}] is {places[outside][0]}, outside the {d1}×{d2} matrix"
-                )
-        flat = rows * d2 + columns
-        if len(np.unique(flat)) < len(flat):
-            order = np.argsort(flat, kind="stable")
-            again = order[1:][np.diff(flat[order]) == 0][0]
-            raise InputError(
-                f"entry ({rows[again]}, {columns[again]}) is measured twice; list each entry once"
-            )
-        for name, value in (("rows", rows), ("columns", columns), ("shape", (d1, d2))):
-            object.__setattr__(self, name, value)
+        places, counts = np.unique(rows * shape[1] + columns, return_counts=True)
+        if (counts > 1).any():
+            row, column = divmod(places[counts > 1][0], shape[1])
+            raise InputError(f"entry ({row}, {column}) is measured twice; list each entry once")
+        self.__dict__.update(rows=rows, columns=columns, shape=shape)  # in place of those that were given
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -133,12 +124,16 @@ def _as_shape(shape: Any) -> tuple[int, int]:
     return d1, d2
 
 
-def _as_indices(values: Any, name: str) -> Index:
-    """Return a read-only copy as an integer array; raise if an entry is not a whole number."""
+def _as_indices(values: Any, name: str, most: int, shape: tuple[int, int]) -> Index:
+    """Return a read-only copy as an integer array; raise if an entry is no whole number below `most`."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(f"{name} must be a list of whole numbers, got {values!r}"[:200])
     places = array.astype(np.intp)
+    outside = (places < 0) | (places >= most)
+    if outside.any():
+        where = f"{name}[{int(outside.argmax())}]"
+        raise InputError(f"{where} is {places[outside][0]}, outside the {shape[0]}×{shape[1]} matrix")
     places.flags.writeable = False
     return places
 

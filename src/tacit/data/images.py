@@ -67,19 +67,13 @@ def cifar10() -> Images:
         folder = _folder(f"cifar10/{place}")
         for ending, read in _READERS.items():
             if folder is not None and (folder / f"test_batch{ending}").is_file():
-                batches = [_batch(read, _existing(folder / f"{name}{ending}")) for name in _BATCHES]
-                images, labels = zip(*batches, strict=True)
+                paths = [_existing(folder / f"{name}{ending}") for name in _BATCHES]
+                images, labels = zip(*(_read(read, path) for path in paths), strict=True)
+                for batch, batch_labels, path in zip(images, labels, paths, strict=True):
+                    _check_labels(batch, batch_labels, (32, 32, 3), path)
                 train, train_labels = np.concatenate(images[:-1]), np.concatenate(labels[:-1])
                 return Images(train, train_labels, images[-1], labels[-1])
     return _from_openml("CIFAR-10", "CIFAR_10", (3, 32, 32), 50_000, "cifar10/data_batch_1, …, test_batch")
-
-
-def _batch(
-    read: Callable[[Path], tuple[np.ndarray, np.ndarray]], path: Path
-) -> tuple[np.ndarray, np.ndarray]:
-    images, labels = _read(read, path)
-    _check_labels(images, labels, (32, 32, 3), path)
-    return images, labels
 
 
 def _read(read: Callable[[Path], T], path: Path) -> T:

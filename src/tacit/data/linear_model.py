@@ -15,7 +15,6 @@ from tacit.data.arrays import Float, as_floats
 from tacit.data.printable import short_name, shortened
 from tacit.data.tables import (
     SEARCHED,
-    Columns,
     as_matrix,
     check_names,
     kind_of,
@@ -56,27 +55,13 @@ def read_new_samples(path: str | Path, features: Sequence[str], target: str) -> 
         return list(names).index(features[0])
 
     found = read_columns(path, kind, first_feature)
-    place = {name: i for i, name in enumerate(found.names)}
-    others = _chosen(found, [place[name] for name in features[1:]])
-    first = as_matrix(replace(found, names=[features[0]], features=[found.target]), name_of(path))
-    X = np.hstack([first, as_matrix(others, name_of(path))])
+    each = found.features.T if isinstance(found.features, np.ndarray) else found.features
+    columns = {**dict(zip(found.names, each, strict=True)), features[0]: found.target}
+    chosen = replace(found, names=list(features), features=[columns[name] for name in features])
     known = {*features, target}
     unused = tuple(name for name in found.names if name not in known)
-    return NewSamples(X, _column(found, place.get(target)), unused, found.assumed)
-
-
-def _chosen(found: Columns, places: list[int]) -> Columns:
-    """Select features of a file, in the given order."""
-    table = found.features
-    features = table[:, places] if isinstance(table, np.ndarray) else [table[i] for i in places]
-    return replace(found, names=[found.names[i] for i in places], features=features)
-
-
-def _column(found: Columns, place: int | None) -> Any:
-    if place is None:
-        return None
-    table = found.features
-    return np.asarray(table[:, place] if isinstance(table, np.ndarray) else table[place])
+    truth = np.asarray(columns[target]) if target in columns else None
+    return NewSamples(as_matrix(chosen, name_of(path)), truth, unused, found.assumed)
 
 
 def _check_present(features: Sequence[str], names: Sequence[str], where: str) -> None:

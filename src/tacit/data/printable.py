@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 # Special values: shapes lie strictly between ±1, slope 1 is linear, and depth 2 has a potential of its own.
 _SPECIAL = (-1.0, 1.0, 2.0)
@@ -36,7 +37,10 @@ def printable(text: object, keep: str = "") -> str:
     text = str(text)
     if text.isprintable():
         return text
-    return "".join(each if each in keep or is_seen(each) else _escaped(each) for each in text)
+    return "".join(
+        each if each in keep or is_seen(each) else each.encode("unicode_escape").decode("ascii")
+        for each in text
+    )
 
 
 def short_name(name: object, most: int) -> str:
@@ -55,10 +59,6 @@ def is_seen(letter: str) -> bool:
     return letter.isprintable() or unicodedata.category(letter) == "Zs"
 
 
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
-
-
 def shown(number: float, digits: int = 6) -> str:
     """Format with a few digits; as "1 - 1e-12" if rounding would give a special value (1, -1 or 2)."""
     text = f"{number:.{digits}g}"
@@ -67,3 +67,15 @@ def shown(number: float, digits: int = 6) -> str:
         return text
     gap = number - near  # exact: the two are close
     return f"{text} {'+' if gap > 0 else '-'} {abs(gap):.2g}"
+
+
+def some(texts: Sequence[str], most: int) -> str:
+    """The first of these texts, and an ellipsis where there are more."""
+    return ", ".join(texts[:most]) + ", …" * (len(texts) > most)
+
+
+def percent(share: float) -> str:
+    """A share as a percentage of two digits."""
+    if share < 1e-4:
+        return "less than 0.01%"
+    return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_labels, as_text, check_problem, class_names, is_number
 from tacit.data.delimited_text import NAMED, parsed, text_table
-from tacit.data.printable import short_name, shortened
+from tacit.data.printable import short_name, shortened, some
 from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
 from tacit.errors import InputError
 from tacit.packages import needed
@@ -298,9 +298,8 @@ def _as_target(
 def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...], tuple[str, ...]]:
     """Map class names to 0, 1, … in alphabetical order; also return a note on them, and the names."""
     names, places = np.unique(np.array(entries), return_inverse=True)
-    listing = ", ".join(f"{short_name(each, 40)} is {i}" for i, each in enumerate(names[:_SHOWN].tolist()))
-    more = ", …" if len(names) > _SHOWN else ""
-    note = f"classes of {name!r}: {listing}{more}"
+    listing = some([f"{short_name(each, 40)} is {i}" for i, each in enumerate(names.tolist())], _SHOWN)
+    note = f"classes of {name!r}: {listing}"
     return places.astype(np.float64), (note,), tuple(map(as_text, names.tolist()))
 
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from tacit.autodiff import jnp
 from tacit.data.arrays import Float
-from tacit.derivation.divergence import DivergenceFromStart
+from tacit.derivation.closure import CLEAR
 from tacit.derivation.length_scale import row_norms
 from tacit.derivation.potential import DerivedPotential
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import CLEAR
 from tacit.errors import InputError, OutsideDomainError
+from tacit.potentials.base import DivergenceFromStart
 
 _ROUNDING = 1e-12  # relative singular values of stacked Jacobians, rows scaled to norm 1, that are round-off
 _ON_SUBSPACE = 1e-8  # distance from the subspace, relative to the entries of w, up to which w lies on it

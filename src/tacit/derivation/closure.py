@@ -3,32 +3,71 @@ r"""The Lie algebra that the gradient fields generate along an orbit: the dimens
 The fields are X_c = Jᵀc, their brackets [X, Y] = DY·X − DX·Y. If the brackets of all pairs lie in the span of
 the fields, this span is the tangent space of the orbit; if not, brackets of brackets may reach further. Each
 level of brackets costs about four times as much as the one before, so higher levels are not formed: fields
-transported along flows (`transport`) span the same space. Its dimension is that of the orbit (Marcotte et al.
-2023).
+transported along flows span the same space. Its dimension is that of the orbit (Marcotte et al. 2023).
+
+A gradient field at a point that a flow reaches, transported back along this flow, is tangent to the orbit at
+the start, and the fields of all flows span the tangent space there (Sussmann's orbit theorem). Along flows as
+long as the map's length scale, brackets of level k contribute about 2⁻ᵏ/k!, which is far above the tolerance
+of the integrator for all levels that matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
-from tacit.derivation.length_scale import row_norms
+from tacit.derivation.length_scale import row_norms, tolerance
+from tacit.derivation.orbits import follow, unit_field
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import Span
-from tacit.derivation.transport import add_transported
 from tacit.show.progress import progress
 
+# Relative sizes up to ZERO count as 0, and sizes from CLEAR on as nonzero; a size in between makes the
+# verdict "undecided". Round-off of brackets and metric tensors is about 1e-15 for well-conditioned maps.
+ZERO, CLEAR = 1e-9, 1e-6
 FLOOR = (
     1e-4  # derivatives below this times |X||Y|/length are negligible: sizes are not taken relative to them
 )
 _BATCH = 32  # brackets that are computed together
 _ALL_PAIRS = 600  # with more pairs of fields, brackets of random combinations replace those of all pairs
 _ROUNDING = 1e-12  # singular values of J, rows scaled to norm 1, that are round-off
+_RTOL = 1e-12  # of the integrator, in units of the length scale
+_PIECE = 0.25  # length of each of the two pieces of a flow, in units of the length scale
+_IDLE = 2  # the search ends after this many consecutive flows without a new direction
+
+
+class Span:
+    """A basis with orthonormal rows.
+
+    borderline: the largest remainder of the rows added last that lies between ZERO and CLEAR, or 0.
+    """
+
+    def __init__(self, p: int):
+        self.basis: Float = np.zeros((0, p))
+        self.borderline = 0.0
+
+    @property
+    def dimension(self) -> int:
+        """The number of rows."""
+        return len(self.basis)
+
+    def add(self, rows: Float) -> bool:
+        """Extend the basis by the rows with clear remainders, largest first; True if there were any."""
+        before, rest = self.dimension, np.array(rows)
+        while True:
+            for _ in range(2):  # Gram–Schmidt twice is orthogonal to round-off
+                rest = rest - (rest @ self.basis.T) @ self.basis
+            sizes = np.linalg.norm(rest, axis=1)
+            largest = int(np.argmax(sizes))
+            full = self.dimension == rows.shape[1]
+            if full or not sizes[largest] >= CLEAR:
+                self.borderline = 0.0 if full or sizes[largest] <= ZERO else float(sizes[largest])
+                return self.dimension > before
+            self.basis = np.vstack([self.basis, rest[largest] / sizes[largest]])
 
 
 @dataclass(frozen=True)
@@ -116,20 +155,20 @@ def _pairs(fields: Float, p: int, seed: int = 0) -> Float:
     return rng.standard_normal((min(len(first), p + _BATCH), 2, len(fields))) @ fields
 
 
-def brackets_of(jets: Jets) -> Callable[..., Any]:
-    """(θ, C) ↦ [X_a, X_b] for the pairs (a, b) in C (m, 2, d), the sizes of their terms, and |X_a||X_b|."""
+def brackets_of(jets: Jets, theta: Any, pairs: Any) -> Any:
+    """[X_a, X_b] for the pairs (a, b), (m, 2, d), the sizes of their terms, and |X_a||X_b|."""
 
     def field(theta: Any, c: Any) -> Any:
         return jax.vjp(jets.flat, theta)[1](c)[0]
 
-    def bracket(theta: Any, pair: Any) -> Any:
+    def bracket(pair: Any) -> Any:
         X, Y = field(theta, pair[0]), field(theta, pair[1])
         forward = jax.jvp(lambda at: field(at, pair[1]), (theta,), (X,))[1]
         backward = jax.jvp(lambda at: field(at, pair[0]), (theta,), (Y,))[1]
         terms = jnp.linalg.norm(forward) + jnp.linalg.norm(backward)
         return forward - backward, terms, jnp.linalg.norm(X) * jnp.linalg.norm(Y)
 
-    return jax.vmap(bracket, in_axes=(None, 0))
+    return jax.vmap(bracket)(pairs)
 
 
 def _relative_brackets(jets: Jets, theta: Float, pairs: Float, length: float) -> Float:
@@ -142,3 +181,46 @@ def _relative_brackets(jets: Jets, theta: Float, pairs: Float, length: float) ->
         size = terms + FLOOR * product / length
         found.append((rows / np.where(size > 0, size, 1.0)[:, None])[: len(batch)])
     return np.concatenate(found)
+
+
+def _linearized_field(jets: Jets, theta: Any, V: Any, c: Any) -> Any:
+    """The unit field of c at θ, and its derivative along each row of V."""
+    field, derivative = jax.linearize(lambda at: unit_field(jets, at, c), theta)
+    return field, jax.vmap(derivative)(V)
+
+
+def add_transported(
+    jets: Jets, theta: Float, span: Span, norms: Float, length: float, rng: np.random.Generator
+) -> None:
+    """Extend the span at θ by fields transported back to θ; norms: those of the rows of J."""
+    idle, borderline = 0, 0.0
+    while idle < _IDLE and span.dimension < len(theta):
+        end, pieces = theta, []
+        for c in [rng.standard_normal(len(norms)) / norms for _ in range(2)]:
+            end, piece = follow(jets, end, c, _PIECE * length)
+            pieces.append((c, piece))
+        fields = jets.slopes(end) / norms[:, None]
+        fields /= np.linalg.norm(fields, axis=1).max()
+        for c, piece in reversed(pieces):
+            end, fields = _transport_back(jets, end, fields, c, piece, length)
+        idle = 0 if span.add(fields) else idle + 1
+        borderline = max(borderline, span.borderline) if idle else 0.0
+    span.borderline = borderline
+
+
+def _transport_back(
+    jets: Jets, theta: Float, fields: Float, c: Float, piece: float, length: float
+) -> tuple[Float, Float]:
+    """The start of the piece that ended at θ, and the fields there; steps are in units of the length."""
+    d, p = fields.shape
+
+    def rate(_: float, state: Float) -> Float:
+        V = state[p:].reshape(d, p)
+        step, along = jets(_linearized_field, theta + length * state[:p], V, c)
+        return -np.concatenate([step, length * np.ravel(along)])
+
+    initial = np.concatenate([np.zeros(p), np.ravel(fields)])
+    atol = tolerance(_RTOL, theta, length)
+    solution = solve_ivp(rate, (0.0, piece / length), initial, method="DOP853", rtol=_RTOL, atol=atol)
+    end = solution.y[:, -1]
+    return theta + length * end[:p], end[p:].reshape(d, p)

@@ -16,13 +16,12 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.derivation.affine_image import normal_change
-from tacit.derivation.closure import Closure, commutators, lie_closure
+from tacit.derivation.closure import CLEAR, ZERO, Closure, commutators, lie_closure
 from tacit.derivation.judging import Verdict, judge, judge_span, judge_unmeasured
 from tacit.derivation.length_scale import length_scale, unit_singular_values
 from tacit.derivation.metric import Metric, measure, metric_bytes, perturbed, violations_at
 from tacit.derivation.orbits import find_jump, smooth_between
 from tacit.derivation.smooth_map import MEMORY, Jets
-from tacit.derivation.span import CLEAR, ZERO
 from tacit.errors import InputError, NotConvergedError
 from tacit.numerics.rounding import EPS
 

@@ -8,7 +8,6 @@ ray's direction touches it, and the flow to this line must end there.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from tacit.data.arrays import Float
 from tacit.derivation.length_scale import row_norms
 from tacit.derivation.potential import Rates
 from tacit.derivation.result import Derivation
-from tacit.derivation.smooth_map import FLAT, Jets
+from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, NoPotentialError
-from tacit.numerics.roots import crossing
 from tacit.show.figures import Picture
 from tacit.show.level_sets import Apart, Levels, apart_picture, level_picture
 
@@ -97,12 +95,14 @@ def _crossings(derivation: Derivation, slope: Float, levels: Float) -> Float:
     jets, start = derivation._jets, derivation.theta0
     d, p = len(slope), len(start)
     step = slope * np.sqrt(2 * levels[-1]) / float(np.linalg.norm(jets.slopes(start).T @ slope))
-    atol = _RAY_RTOL * (np.abs(start).max() or 1.0)
 
-    def above(_: float, state: Float) -> float:
-        return float(state[-1] - levels[-1])
+    def crossing(level: float) -> Any:
+        def above(_: float, state: Float) -> float:
+            return float(state[-1] - level)  # Q is the last unknown
 
-    above.terminal = True  # type: ignore[attr-defined]
+        above.terminal = level == levels[-1]  # type: ignore[attr-defined]
+        return above
+
     with jets.double(), np.errstate(all="ignore"):
         rates = jets.compiled(Rates(derivation.kind == "warped", dual=True))
         ray = solve_ivp(
@@ -110,23 +110,14 @@ def _crossings(derivation: Derivation, slope: Float, levels: Float) -> Float:
             (0.0, _LONGEST),
             np.concatenate([start, np.zeros(d + 2)]),
             method="DOP853",
-            dense_output=True,
-            events=above,
+            events=[crossing(level) for level in levels],
             rtol=_RAY_RTOL,
-            atol=atol,
+            atol=_RAY_RTOL * (np.abs(start).max() or 1.0),
         )
-    found = np.full((len(levels), d), np.nan)
-    end, dense = float(ray.t[-1]), ray.sol
-    assert dense is not None
-
-    def excess(level: float, s: float) -> float:  # Q is the last unknown
-        return float(dense(s)[-1] - level)
-
-    for at, level in enumerate(levels):
-        if dense(end)[-1] >= level * (1 - 1e-9):
-            s = crossing(partial(excess, level), 0.0, end * (1 + 1e-9), xtol=1e-12)
-            found[at] = jets.value(dense(s)[:p])
-    return found
+    found = [
+        jets.value(states[0][:p]) if len(states) else np.full(d, np.nan) for states in ray.y_events or ()
+    ]
+    return np.array(found)
 
 
 def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
@@ -141,7 +132,7 @@ def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
     slowest = float(np.linalg.svd(roots[:, None] * (X @ jets.slopes(start)), compute_uv=False)[-1]) ** 2
     atol = _FLOW_RTOL * (np.abs(start).max() or 1.0)
     with jets.double():
-        value, descent = jets.compiled(FLAT), jets.compiled(_descent)
+        value, descent = jets.compiled(Jets.flat), jets.compiled(_descent)
         solution = solve_ivp(
             lambda _, theta: np.asarray(descent(theta, X, y, weights)),
             (0.0, 1e4 / slowest),
@@ -154,14 +145,10 @@ def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
         return np.array([value(theta) for theta in solution.y.T])
 
 
-def _descent(jets: Jets) -> Any:
-    """(θ, X, y, weights) ↦ the negative gradient of the weighted square loss."""
-
-    def descent(theta: Any, X: Any, y: Any, weights: Any) -> Any:
-        w, transpose = jax.vjp(jets.flat, theta)
-        return -transpose(X.T @ (weights * (X @ w - y)))[0]
-
-    return descent
+def _descent(jets: Jets, theta: Any, X: Any, y: Any, weights: Any) -> Any:
+    """The negative gradient of the weighted square loss."""
+    w, transpose = jax.vjp(jets.flat, theta)
+    return -transpose(X.T @ (weights * (X @ w - y)))[0]
 
 
 def flows_apart(derivation: Derivation) -> Apart:

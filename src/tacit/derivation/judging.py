@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tacit.derivation.closure import Closure
+from tacit.derivation.closure import CLEAR, ZERO, Closure
 from tacit.derivation.metric import Metric
-from tacit.derivation.span import CLEAR, ZERO
 
 Verdict = tuple[str, str]
 _NOISE = 10.0  # sizes must exceed this multiple of their change with the last bits of θ to count as nonzero

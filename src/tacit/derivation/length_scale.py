@@ -32,19 +32,15 @@ _EXTRAPOLATION = 10.0  # how far beyond the largest radius observed a rate is ex
 _ROUNDINGS = 20.0  # roundings of θ below which the error estimate of an integrator is noise
 
 
-def _jacobian_changes(jets: Jets) -> Callable[..., Any]:
-    """(θ, u, norms, radii) ↦ ρ at each radius, NaN where J is not finite."""
+def _jacobian_changes(jets: Jets, theta: Any, direction: Any, norms: Any, radii: Any) -> Any:
+    """ρ at each radius, NaN where J is not finite."""
+    origin = jets.jacobian(theta)
 
-    def changes(theta: Any, direction: Any, norms: Any, radii: Any) -> Any:
-        origin = jets.jacobian(theta)
+    def change(radius: Any) -> Any:
+        gap = jnp.linalg.norm(jets.jacobian(theta + radius * direction) - origin, axis=1)
+        return jnp.max(jnp.where(norms > 0, gap / jnp.where(norms > 0, norms, 1.0), 0.0))
 
-        def change(radius: Any) -> Any:
-            gap = jnp.linalg.norm(jets.jacobian(theta + radius * direction) - origin, axis=1)
-            return jnp.max(jnp.where(norms > 0, gap / jnp.where(norms > 0, norms, 1.0), 0.0))
-
-        return jax.lax.map(change, radii)
-
-    return changes
+    return jax.lax.map(change, radii)
 
 
 def row_norms(J: Float) -> Float:

@@ -12,18 +12,17 @@ the least-squares solution is v_k = −Σ_i T_iik/(d−1).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacit.autodiff import jax, jnp, solve_triangular
 from tacit.data.arrays import Float
-from tacit.derivation.closure import FLOOR
+from tacit.derivation.closure import FLOOR, ZERO
 from tacit.derivation.length_scale import row_norms
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import ZERO
 from tacit.numerics.rounding import EPS
 from tacit.show.progress import progress
 
@@ -79,40 +78,28 @@ def warp_in_frame(jets: Jets, theta: Any, L: Any, Q: Any) -> Any:
     return solve_triangular(L, _frame_components(T), lower=True, trans="T")
 
 
-def warp_field(jets: Jets) -> Callable[[Any], Any]:
-    """θ ↦ v = ∇log g by least squares in H; 0 in one dimension."""
-
-    def field(theta: Any) -> Any:
-        return warp_in_frame(jets, theta, *orthonormal_frame(jets, theta))
-
-    return field
+def warp_field(jets: Jets, theta: Any) -> Any:
+    """v = ∇log g at θ by least squares in H; 0 in one dimension."""
+    return warp_in_frame(jets, theta, *orthonormal_frame(jets, theta))
 
 
-def torsion(jets: Jets) -> Callable[[Any], Any]:
-    """θ ↦ |T|, |∂H|, |T + v∧H| in the frame, and |v|²."""
-
-    def sizes(theta: Any) -> Any:
-        L, Q = orthonormal_frame(jets, theta)
-        derivative, identity = _metric_derivative(jets, theta, L, Q), jnp.eye(len(L))
-        T = _antisymmetrized(derivative)
-        v = _frame_components(T)
-        rest = T + v[None, None, :] * identity[:, :, None] - v[None, :, None] * identity[:, None, :]
-        return jnp.array([*(jnp.linalg.norm(each.ravel()) for each in (T, derivative, rest)), v @ v])
-
-    return sizes
+def torsion(jets: Jets, theta: Any) -> Any:
+    """|T|, |∂H|, |T + v∧H| in the frame, and |v|²."""
+    L, Q = orthonormal_frame(jets, theta)
+    derivative, identity = _metric_derivative(jets, theta, L, Q), jnp.eye(len(L))
+    T = _antisymmetrized(derivative)
+    v = _frame_components(T)
+    rest = T + v[None, None, :] * identity[:, :, None] - v[None, :, None] * identity[:, None, :]
+    return jnp.array([*(jnp.linalg.norm(each.ravel()) for each in (T, derivative, rest)), v @ v])
 
 
-def _curl(jets: Jets) -> Callable[[Any], Any]:
-    """θ ↦ |curl v|, |∂v| in the frame; one direction after the other, since each takes d³ numbers."""
-
-    def sizes(theta: Any) -> Any:
-        L, Q = orthonormal_frame(jets, theta)
-        field = warp_field(jets)
-        changes = jax.lax.map(lambda u: jax.jvp(field, (theta,), (u,))[1], Q.T)
-        rate = L.T @ changes.T
-        return jnp.array([jnp.linalg.norm((rate - rate.T).ravel()), jnp.linalg.norm(rate.ravel())])
-
-    return sizes
+def _curl(jets: Jets, theta: Any) -> Any:
+    """|curl v|, |∂v| in the frame; one direction after the other, since each takes d³ numbers."""
+    L, Q = orthonormal_frame(jets, theta)
+    field = partial(warp_field, jets)
+    changes = jax.lax.map(lambda u: jax.jvp(field, (theta,), (u,))[1], Q.T)
+    rate = L.T @ changes.T
+    return jnp.array([jnp.linalg.norm((rate - rate.T).ravel()), jnp.linalg.norm(rate.ravel())])
 
 
 def metric_bytes(p: int, d: int) -> float:
@@ -137,14 +124,10 @@ def perturbed(theta: Float, by: float = EPS) -> Float:
     return np.asarray(theta * (1 + signs * by))
 
 
-def _metric_changes(jets: Jets) -> Callable[..., Any]:
-    """(θ, directions) ↦ ∂M in the frame along each direction."""
-
-    def changes(theta: Any, directions: Any) -> Any:
-        L, Q = orthonormal_frame(jets, theta)
-        return jax.vmap(lambda along: _metric_change(jets, theta, L, Q, along))(directions)
-
-    return changes
+def _metric_changes(jets: Jets, theta: Any, directions: Any) -> Any:
+    """∂M in the frame along each direction."""
+    L, Q = orthonormal_frame(jets, theta)
+    return jax.vmap(lambda along: _metric_change(jets, theta, L, Q, along))(directions)
 
 
 def measure(jets: Jets, points: Float, spans: tuple[Float, ...], length: float) -> Metric:

@@ -2,7 +2,6 @@ r"""Points that gradient flows θ' = Σ cᵢ∇Fᵢ(θ) from θ₀ reach, and te
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,15 +71,11 @@ def _saturated(jets: Jets, theta: Float, length: float) -> str:
     return ""
 
 
-def unit_field(jets: Jets) -> Callable[..., Any]:
-    """(θ, c) ↦ Jᵀc/‖Jᵀc‖."""
-
-    def field(theta: Any, c: Any) -> Any:
-        gradient = jax.vjp(jets.flat, theta)[1](c)[0]
-        size = jnp.linalg.norm(gradient)
-        return gradient / jnp.where(size > 0, size, 1.0)
-
-    return field
+def unit_field(jets: Jets, theta: Any, c: Any) -> Any:
+    """Jᵀc/‖Jᵀc‖."""
+    gradient = jax.vjp(jets.flat, theta)[1](c)[0]
+    size = jnp.linalg.norm(gradient)
+    return gradient / jnp.where(size > 0, size, 1.0)
 
 
 def follow(jets: Jets, theta: Float, c: Float, length: float) -> tuple[Float, float]:
@@ -138,25 +133,21 @@ def _vanishes(jets: Jets, theta: Float, c: Float) -> bool:
     return bool(np.linalg.norm(terms.sum(axis=0)) < _CANCELLED * np.linalg.norm(terms))
 
 
-def _changes(jets: Jets) -> Callable[..., Any]:
+def _changes(jets: Jets, first: Any, last: Any) -> Any:
     """For F and J on a straight piece: the change, the integral of the derivative, its maximum, the size."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    step = last - first
 
-    def integrals(first: Any, last: Any) -> Any:
-        step = last - first
-        points = first + (nodes[:, None] + 1) / 2 * step
+    def both(theta: Any) -> Any:
+        return jets.flat(theta), jets.jacobian(theta)
 
-        def both(theta: Any) -> Any:
-            return jets.flat(theta), jets.jacobian(theta)
-
-        rates = jax.lax.map(lambda theta: jax.jvp(both, (theta,), (step,))[1], points)
-        sums = [jnp.tensordot(jnp.asarray(weights) / 2, rate, 1) for rate in rates]
-        return [
-            (b - a, total, abs(rate).max(), jnp.maximum(abs(a).max(), abs(b).max()))
-            for a, b, total, rate in zip(both(first), both(last), sums, rates, strict=True)
-        ]
-
-    return integrals
+    points = first + (nodes[:, None] + 1) / 2 * step
+    rates = jax.lax.map(lambda theta: jax.jvp(both, (theta,), (step,))[1], points)
+    sums = [jnp.tensordot(jnp.asarray(weights) / 2, rate, 1) for rate in rates]
+    return [
+        (b - a, total, abs(rate).max(), jnp.maximum(abs(a).max(), abs(b).max()))
+        for a, b, total, rate in zip(both(first), both(last), sums, rates, strict=True)
+    ]
 
 
 def find_jump(jets: Jets, first: Float, last: Float) -> str:

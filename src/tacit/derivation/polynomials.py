@@ -9,20 +9,24 @@ it, and at smaller and larger multiples of θ.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tacit.data.arrays import Float
+from tacit.derivation.closure import CLEAR
 from tacit.derivation.conserved import Conserved, cosines, drifts, parameter_names
 from tacit.derivation.examination import NOISE, multiples, points_nearby
 from tacit.derivation.length_scale import row_norms, sampling_width, unit_singular_values
 from tacit.derivation.metric import perturbed
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import CLEAR
 
 MAX_COEFFICIENTS = 4_000  # of a block; larger blocks are not searched, since the cost is cubic
 EQUATIONS_PER_UNKNOWN = 2.0
@@ -40,43 +44,39 @@ _HOLDS = 1e-7  # largest |cos∠(∇I, ∇Fᵢ)| at other points; coefficients a
 
 @dataclass(frozen=True)
 class Search:
-    """The polynomials found; complete: whether no other of degree 2 can be missing, and why if one can."""
+    """The polynomials found; why: the reason why others of degree 2 may be missing, "" if none can."""
 
-    laws: tuple[Conserved, ...]
-    complete: bool = True
+    laws: tuple[Conserved, ...] = ()
     why: str = ""
 
 
 def search_polynomials(jets: Jets, start: Float, number: int, length: float, seed: int = 0) -> Search:
     """At most `number` independent conserved polynomials of degree ≤ 2, all of them verified."""
     if number == 0:
-        return Search(())
+        return Search()
     sampling = _sampling(jets, start, length, seed)
     if sampling is None:
-        return Search((), False, "not searched: the map is not finite at random points near θ₀")
+        return Search(why="not searched: the map is not finite at random points near θ₀")
     blocks = _blocks(jets, sampling)
-    largest = max(unknowns(len(block)) for block in blocks)
+    largest = max(unknowns(len(block.members)) for block in blocks)
     if largest > MAX_COEFFICIENTS:
         why = f"a block of parameters has {largest:,} coefficients, and the limit is {MAX_COEFFICIENTS:,}"
-        return Search((), False, f"not searched: {why}")
+        return Search(why=f"not searched: {why}")
     if number * len(start) ** 2 > _MAX_NUMBERS:
         why = f"{number:,} polynomials in {len(start):,} parameters take too much memory"
-        return Search((), False, f"not searched: {why}")
+        return Search(why=f"not searched: {why}")
     found = _polynomials(jets, sampling, blocks, number)
     if found is None:
-        return Search((), False, "not searched: the map is not finite, or saturated, near θ₀")
+        return Search(why="not searched: the map is not finite, or saturated, near θ₀")
     kept = _verified(jets, found, start, length)
-    if len(kept) < len(found):
-        return Search(
-            kept, False, "search incomplete: a polynomial found at random points does not hold at others"
-        )
-    return Search(kept)
+    missing = "search incomplete: a polynomial found at random points does not hold at others"
+    return Search(kept, missing if len(kept) < len(found) else "")
 
 
 def parameter_blocks(jets: Jets, start: Float, length: float, seed: int = 0) -> list[int]:
     """The numbers of parameters of the blocks, which no coordinate of w connects."""
     sampling = _sampling(jets, start, length, seed)
-    return [len(start)] if sampling is None else [len(block) for block in _blocks(jets, sampling)]
+    return [len(start)] if sampling is None else [len(block.members) for block in _blocks(jets, sampling)]
 
 
 def unknowns(p: int) -> int:
@@ -108,7 +108,58 @@ def _sampling(jets: Jets, start: Float, length: float, seed: int) -> _Sampling |
     return None
 
 
-def _blocks(jets: Jets, sampling: _Sampling) -> list[Any]:
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Parameters that coordinates of w connect, with the equations ∇Fᵢ·∇I = 0 for their polynomials I."""
+
+    members: Any  # indices of the parameters
+    rows: list[Float] = field(default_factory=list)
+
+    @cached_property
+    def pairs(self) -> Any:
+        """The factors of each quadratic monomial, (m, 2)."""
+        return np.array(list(combinations_with_replacement(range(len(self.members)), 2)))
+
+    @property
+    def count(self) -> int:
+        """The number of equations."""
+        return sum(map(len, self.rows))
+
+    @property
+    def missing(self) -> int:
+        """The number of equations that are still needed."""
+        n = len(self.members)
+        return int(EQUATIONS_PER_UNKNOWN * unknowns(n) + n) - self.count
+
+    def add(self, J: Float, x: Float) -> None:
+        """Add the equations at x for the coefficients of all monomials, the linear ones first."""
+        if self.missing > 0:
+            part = J[(J[:, self.members] != 0).any(axis=1)][:, self.members]
+            slopes, x, (i, j) = _row_space(part), x[self.members], self.pairs.T
+            self.rows.append(np.hstack([slopes, slopes[:, i] * x[j] + slopes[:, j] * x[i]]))
+
+    def laws(self, sampling: _Sampling, names: tuple[str, ...]) -> Iterator[Conserved]:
+        """The polynomials that satisfy all equations, in all parameters θ."""
+        n, p, size = len(self.members), len(sampling.center), sampling.size
+        null = _null(np.vstack(self.rows) if self.rows else np.zeros((0, unknowns(n))))
+        center, recentered = sampling.center[self.members] / size, np.array(null)
+        for at, (i, j) in enumerate(self.pairs, start=n):  # xᵢxⱼ = yᵢyⱼ − cⱼyᵢ − cᵢyⱼ + …, y = θ/size
+            recentered[:, i] -= center[j] * null[:, at]
+            recentered[:, j] -= center[i] * null[:, at]
+        for row in _reduced(recentered):
+            linear, quadratic = np.zeros(p), np.zeros((p, p))
+            for pair, c in zip(self.pairs, row[n:], strict=True):
+                i, j = self.members[pair]
+                quadratic[i, j] += c / 2
+                quadratic[j, i] += c / 2
+            # Coefficients are those in y; the quadratic part is not rescaled.
+            linear[self.members] = _rounded(row[:n] * (size if quadratic.any() else 1.0))
+            first = next(c for c in (*row[n:], *row[:n]) if c != 0)
+            sign = -1.0 if first < 0 else 1.0
+            yield Conserved(sign * linear + 0.0, sign * quadratic + 0.0, names)
+
+
+def _blocks(jets: Jets, sampling: _Sampling) -> list[_Block]:
     """The blocks of parameters that coordinates of w connect."""
     depends = np.zeros((1, len(sampling.center)), dtype=bool)
     for _ in range(_POINTS * _TRIALS):
@@ -117,40 +168,26 @@ def _blocks(jets: Jets, sampling: _Sampling) -> list[Any]:
             depends = (J != 0) | depends
     graph = csr_array(depends.astype(float))
     _, labels = connected_components(graph.T @ graph, directed=False)
-    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    return [_Block(np.flatnonzero(labels == label)) for label in np.unique(labels)]
 
 
 def _polynomials(
-    jets: Jets, sampling: _Sampling, blocks: list[Any], number: int
+    jets: Jets, sampling: _Sampling, blocks: list[_Block], number: int
 ) -> tuple[Conserved, ...] | None:
     """Independent polynomials in the null spaces of all blocks; None if too few points are usable."""
-    p, names = len(sampling.center), parameter_names(jets)
-    rows: list[list[Float]] = [[] for _ in blocks]
-    needed = [int(EQUATIONS_PER_UNKNOWN * unknowns(len(block)) + len(block)) for block in blocks]
-    pairs = [np.array([(i, j) for i in range(len(b)) for j in range(i, len(b))]) for b in blocks]
-    for _ in range(_TRIALS * max(needed)):
-        if all(sum(map(len, each)) >= most for each, most in zip(rows, needed, strict=True)):
+    for _ in range(_TRIALS * max(block.missing for block in blocks)):
+        if all(block.missing <= 0 for block in blocks):
             break
         theta = sampling.draw()
         J = jets.slopes(theta)
-        if not np.isfinite(J).all() or _inaccurate(jets, theta, J):
-            continue
-        x = (theta - sampling.center) / sampling.size
-        for at, block in enumerate(blocks):
-            part = J[(J[:, block] != 0).any(axis=1)][:, block]
-            missing = needed[at] - sum(map(len, rows[at]))
-            if missing > 0:
-                rows[at].append(_equations(_row_space(part), x[block], pairs[at]))
-    laws = []
-    for at, block in enumerate(blocks):
-        found = np.vstack(rows[at]) if rows[at] else np.zeros((0, unknowns(len(block))))
-        if 0 < len(found) < needed[at]:
-            return None
-        center = sampling.center[block] / sampling.size
-        for row in _reduced(_recentered(_null(found), pairs[at], center)):
-            laws.append(_law(row, pairs[at], sampling.size, block, p, names))
-    generic = sampling.draw()
-    return tuple(_independent(laws, generic, number))
+        if np.isfinite(J).all() and not _inaccurate(jets, theta, J):
+            for block in blocks:
+                block.add(J, (theta - sampling.center) / sampling.size)
+    if any(block.count and block.missing > 0 for block in blocks):
+        return None
+    names = parameter_names(jets)
+    laws = [law for block in blocks for law in block.laws(sampling, names)]
+    return tuple(_independent(laws, sampling.draw(), number))
 
 
 def _inaccurate(jets: Jets, theta: Float, J: Float) -> bool:
@@ -172,28 +209,9 @@ def _null(rows: Float) -> Float:
     return np.asarray(vectors[singular <= _NULL * singular[0]])
 
 
-def _recentered(null: Float, pairs: Any, center: Float) -> Float:
-    """The coefficients in y = θ/size, from those in x = y − center; constants are dropped."""
-    recentered = np.array(null)
-    p = len(center)
-    for at, (i, j) in enumerate(pairs):  # xᵢxⱼ = yᵢyⱼ − cⱼyᵢ − cᵢyⱼ + …
-        recentered[:, i] -= center[j] * null[:, p + at]
-        recentered[:, j] -= center[i] * null[:, p + at]
-    return recentered
-
-
 def _row_space(J: Float) -> Float:
     """An orthonormal basis of the row space, so that dependent rows add no equations; empty if J is."""
-    if not len(J):
-        return J
-    _, singular, rows = np.linalg.svd(J / row_norms(J)[:, None], full_matrices=False)
-    return np.asarray(rows[singular > _NULL * max(float(singular[0]), 1e-300)])
-
-
-def _equations(J: Float, theta: Float, pairs: Any) -> Float:
-    """∇Fᵢ·∇m for all monomials m, the linear ones first."""
-    i, j = pairs.T
-    return np.hstack([J, J[:, i] * theta[j] + J[:, j] * theta[i]])
+    return scipy.linalg.orth((J / row_norms(J)[:, None]).T, rcond=_NULL).T if len(J) else J
 
 
 def _reduced(null: Float) -> Float:
@@ -221,21 +239,6 @@ def _rounded(rows: Float) -> Float:
         near = np.round(rows * denominator) / denominator
         rounded = np.where(np.abs(rows - near) <= _WHOLE, near, rounded)
     return rounded + 0.0  # no −0
-
-
-def _law(row: Float, pairs: Any, size: float, block: Any, p: int, names: tuple[str, ...]) -> Conserved:
-    """The polynomial in θ, from the coefficients in θ/size; the quadratic part is not rescaled."""
-    n = len(block)
-    part, whole = np.zeros((n, n)), np.zeros((p, p))
-    for (i, j), c in zip(pairs, row[n:], strict=True):
-        part[i, j] += c / 2
-        part[j, i] += c / 2
-    linear = np.zeros(p)
-    linear[block] = _rounded(row[:n] * (size if part.any() else 1.0))
-    whole[np.ix_(block, block)] = part
-    first = next(c for c in (*row[n:], *row[:n]) if c != 0)
-    sign = -1.0 if first < 0 else 1.0
-    return Conserved(sign * linear + 0.0, sign * whole + 0.0, names)
 
 
 def _independent(laws: list[Conserved], theta: Float, number: int) -> list[Conserved]:

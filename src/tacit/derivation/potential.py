@@ -7,6 +7,10 @@ the slope z = ∇Q that causes it:
     (log g)' = v·w',  Q' = z·w',       ∇Q(w₀) = 0,  Q(w₀) = 0,  g(w₀) = 1
 
 so that Q is the divergence from w₀ = F(θ₀) that flows from θ₀ minimize.
+
+Paths along an orbit are many and short, so calls of the integrator from Python would take most of the time:
+JAX compiles it as a whole. The method, its coefficients and its error estimate are those of DOP853 (Hairer,
+Nørsett and Wanner 1993, II.10).
 """
 
 from __future__ import annotations
@@ -18,16 +22,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.integrate import DOP853
 
-from tacit.autodiff import jnp, solve_triangular
+from tacit.autodiff import jax, jnp, solve_triangular
 from tacit.data.arrays import Float
-from tacit.derivation.divergence import DivergenceFromStart
-from tacit.derivation.integrator import integrate
 from tacit.derivation.metric import orthonormal_frame, warp_in_frame
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, OutsideDomainError
 from tacit.models.function import FunctionModel
+from tacit.potentials.base import DivergenceFromStart
 
+_STAGES = 12
+_TABLE = np.zeros((_STAGES + 1, _STAGES + 1))
+_TABLE[:_STAGES, :_STAGES] = DOP853.A[:_STAGES, :_STAGES]
+_TABLE[_STAGES, :_STAGES] = DOP853.B
+_FIFTH, _THIRD = np.asarray(DOP853.E5), np.asarray(DOP853.E3)
+_SAFETY, _SHRINK, _GROW, _ORDER = 0.9, 0.2, 10.0, 8  # step control
+_FIRST = 0.01  # relative change of the state in the first step
+_SHORTEST = 1e-11  # smallest step relative to the time; below it the path ends, as at a singularity
 _TOLERANCE = 1e-12  # of the integrator, relative and in units of the map's length scale
 # θ₀ counts as this much of a length scale: the tolerance is then at least some twenty roundings of θ₀.
 _RESOLVED = 4e-3
@@ -37,6 +49,55 @@ _CACHED = 256  # points that are kept
 _TRIALS = 4  # points at which the accuracy is measured
 
 
+def integrate(
+    rate: Callable[[Any], Any], initial: Any, floor: Callable[[Any], Any], tol: float, max_steps: int
+) -> tuple[Any, Any, Any]:
+    """The final state, its time, and its rate; the time is below 1 if the path ends before.
+
+    floor: maps the first rate to sizes of the entries to which the tolerance is relative if these are
+    smaller.
+    """
+
+    def stages(state: Any, first: Any, step: Any) -> Any:
+        def stage(at: Any, K: Any) -> Any:
+            return K.at[at].set(rate(state + step * (jnp.asarray(_TABLE)[at] @ K)))
+
+        K = jnp.zeros((_STAGES + 1, len(state))).at[0].set(first)
+        return jax.lax.fori_loop(1, _STAGES + 1, stage, K)
+
+    def advance(carry: Any) -> Any:
+        state, first, time, step, scale0, count = carry
+        K = stages(state, first, step)
+        ahead = state + step * (jnp.asarray(_TABLE)[_STAGES] @ K)
+        initializing = count == 0  # the first iteration has step 0 and only computes the rate
+        scale0 = jnp.where(initializing, floor(K[-1]), scale0)
+        error = _error(K, step, tol * (scale0 + jnp.maximum(abs(state), abs(ahead))))
+        finite = jnp.isfinite(error) & jnp.isfinite(K).all() & jnp.isfinite(ahead).all()
+        error = jnp.where(finite, error, jnp.inf)
+        accepted = error < 1
+        factor = jnp.clip(_SAFETY * error ** (-1 / _ORDER), _SHRINK, jnp.where(accepted, _GROW, 1.0))
+        first_step = _FIRST * jnp.min((scale0 + abs(state)) / jnp.where(K[-1] == 0, 1e-300, abs(K[-1])))
+        state, first = jnp.where(accepted, ahead, state), jnp.where(accepted, K[-1], first)
+        time = jnp.where(accepted, time + step, time)
+        step = jnp.where(initializing, first_step, step * factor)
+        return state, first, time, jnp.minimum(step, 1 - time), scale0, count + 1
+
+    def unfinished(carry: Any) -> Any:
+        _, _, time, step, _, count = carry
+        return (time < 1) & (count < max_steps) & ((count == 0) | (step > _SHORTEST * time))
+
+    zeros = jnp.zeros_like(initial)
+    state, first, time, *_ = jax.lax.while_loop(unfinished, advance, (initial, zeros, 0.0, 0.0, zeros, 0))
+    return state, time, first
+
+
+def _error(K: Any, step: Any, scale: Any) -> Any:
+    """The error estimate of DOP853; the step is accepted if it is below 1."""
+    fifth, third = (jnp.sum((jnp.asarray(each) @ K / scale) ** 2) for each in (_FIFTH, _THIRD))
+    bottom = jnp.where(fifth + 0.01 * third > 0, fifth + 0.01 * third, 1.0)
+    return abs(step) * fifth / jnp.sqrt(bottom * len(scale))
+
+
 @dataclass(frozen=True)
 class Rates:
     """The rates of (θ, z, log g, Q) along a straight line in w, or in z (dual)."""
@@ -44,23 +105,19 @@ class Rates:
     warped: bool
     dual: bool
 
-    def __call__(self, jets: Jets) -> Callable[..., Any]:
-        """(state, step) ↦ rates."""
-
-        def rates(state: Any, step: Any) -> Any:
-            p = len(state) - len(step) - 2
-            theta, z, g = state[:p], state[p:-2], jnp.exp(state[-2])
-            L, Q = orthonormal_frame(jets, theta)
-            v = warp_in_frame(jets, theta, L, Q) if self.warped else jnp.zeros_like(z)
-            if self.dual:
-                slope, inner = step, L.T @ step / g
-                change = L @ inner
-            else:
-                change, inner = step, solve_triangular(L, step, lower=True)
-                slope = g * solve_triangular(L, inner, lower=True, trans="T")
-            return jnp.concatenate([Q @ inner, slope, jnp.stack([v @ change, z @ change])])
-
-        return rates
+    def __call__(self, jets: Jets, state: Any, step: Any) -> Any:
+        """The rates of a state."""
+        p = len(state) - len(step) - 2
+        theta, z, g = state[:p], state[p:-2], jnp.exp(state[-2])
+        L, Q = orthonormal_frame(jets, theta)
+        v = warp_in_frame(jets, theta, L, Q) if self.warped else jnp.zeros_like(z)
+        if self.dual:
+            slope, inner = step, L.T @ step / g
+            change = L @ inner
+        else:
+            change, inner = step, solve_triangular(L, step, lower=True)
+            slope = g * solve_triangular(L, inner, lower=True, trans="T")
+        return jnp.concatenate([Q @ inner, slope, jnp.stack([v @ change, z @ change])])
 
 
 @dataclass(frozen=True)
@@ -69,32 +126,26 @@ class _Line:
 
     rates: Rates
 
-    def __call__(self, jets: Jets) -> Callable[..., Any]:
-        """(θ₀, step, length) ↦ the final state, the fraction of the line that exists, and the rates there.
+    def __call__(self, jets: Jets, theta0: Any, step: Any, length: Any) -> Any:
+        """The final state, the fraction of the line that exists, and the rates there.
 
         The state is integrated as its difference from θ₀, and θ is accurate to the tolerance in units of the
         map's length scale, or to the resolution of floats at θ₀ if that is more.
         """
-        rates = self.rates(jets)
+        p, d = len(theta0), len(step)
+        unit = jnp.maximum(length, _RESOLVED * jnp.max(jnp.abs(theta0)))
+        origin = jnp.concatenate([theta0, jnp.zeros(d + 2)])
 
-        def line(theta0: Any, step: Any, length: Any) -> Any:
-            p, d = len(theta0), len(step)
-            unit = jnp.maximum(length, _RESOLVED * jnp.max(jnp.abs(theta0)))
+        def rate(state: Any) -> Any:
+            return self.rates(jets, origin + state, step)
 
-            def floor(rate: Any) -> Any:
-                slope = jnp.max(abs(rate[p:-2]))
-                value = slope * jnp.sum(abs(jets.jacobian(theta0) @ rate[:p]))
-                return jnp.concatenate(
-                    [jnp.full(p, unit), jnp.full(d, slope), jnp.stack([jnp.ones(()), value])]
-                )
+        def floor(rate: Any) -> Any:
+            slope = jnp.max(abs(rate[p:-2]))
+            value = slope * jnp.sum(abs(jets.jacobian(theta0) @ rate[:p]))
+            return jnp.concatenate([jnp.full(p, unit), jnp.full(d, slope), jnp.stack([jnp.ones(()), value])])
 
-            origin = jnp.concatenate([theta0, jnp.zeros(d + 2)])
-            end, *rest = integrate(
-                lambda state: rates(origin + state, step), jnp.zeros_like(origin), floor, _TOLERANCE, _STEPS
-            )
-            return origin + end, *rest
-
-        return line
+        end, *rest = integrate(rate, jnp.zeros_like(origin), floor, _TOLERANCE, _STEPS)
+        return origin + end, *rest
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.json_values import as_json
 from tacit.derivation.affine_image import FlatPotential, in_coordinates
-from tacit.derivation.candidates import Candidate
-from tacit.derivation.conserved import Conserved
+from tacit.derivation.closure import ZERO
+from tacit.derivation.conserved import Candidate, Conserved
 from tacit.derivation.polynomials import Search, search_polynomials
 from tacit.derivation.potential import DerivedPotential
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import ZERO
 from tacit.errors import NoPotentialError
 from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
@@ -25,6 +25,7 @@ from tacit.models.reduction import Weights
 from tacit.pickling import can_be_pickled, name_of_function
 from tacit.results.delegation import delegate
 from tacit.results.result import Drawn
+from tacit.show.text import aligned
 
 _SHOWN = 6  # conserved quantities in a summary
 
@@ -221,26 +222,20 @@ class Derivation:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and lists for JSON; None for what could not be measured."""
-        counts = "parameters", "features", "reachable_dimension", "closed", "rank"
+        verdict = "kind", "reason", "parameters", "features", "reachable_dimension", "closed", "rank"
         sizes = "commutator", "hessian_violation", "warp_residual", "warp_curl", "fibre_change", "tolerance"
-        return {
-            "kind": self.kind,
-            "reason": self.reason,
-            "function": self.name,
-            **{each: getattr(self, each) for each in counts},
-            **{each: _finite(getattr(self, each)) for each in sizes},
-            "conserved_number": self.conserved_number,
-            "conserved_here": self.conserved_here,
-            "conserved": [{"polynomial": law.text, "drift": _finite(law.drift)} for law in self.conserved],
-            "candidates": [asdict(each) for each in self.candidates],
-            "samples": self.samples,
-            "radius": self.radius,
-            "length": self.length,
-            "subspace": None if self.basis is None else self.basis.tolist(),
-            "seconds": self.seconds,
-            "theta0": self.theta0.tolist(),
-            "predictor": self._origin.tolist(),
-        }
+        others = "conserved_number", "conserved_here", "samples", "radius", "length", "seconds", "theta0"
+        found: dict[str, Any] = as_json(
+            {name: getattr(self, name) for name in (*verdict, *sizes, *others)}
+            | {
+                "function": self.name,
+                "conserved": [{"polynomial": law.text, "drift": law.drift} for law in self.conserved],
+                "candidates": [asdict(each) for each in self.candidates],
+                "subspace": self.basis,
+                "predictor": self._origin,
+            }
+        )
+        return found
 
     def summary(self) -> str:
         """The verdict, the numbers on which it rests, and the reason, one line each."""
@@ -256,15 +251,14 @@ class Derivation:
             "map": f"{self.name}: {self.parameters} parameters to {self.features} features",
             "verdict": self.kind,
             "image": self._subspace(),
-            "reach": f"{more}{self.reachable_dimension} of {self.parameters} dimensions, "
-            f"Jacobian of rank {self.rank}".strip(),
+            "reach": f"{more}{self.reachable_dimension} of {self.parameters} dimensions, Jacobian of rank "
+            f"{self.rank}",
             "measured": f"{numbers} (0 up to the tolerance {self.tolerance:.0e})",
             "conserved": self._laws(),
             "candidates": "; ".join(map(str, self.candidates)),
             "why": self.reason,
         }
-        lines = {key: value for key, value in lines.items() if value}
-        return "\n".join(f"  {key:<12} {value}" for key, value in lines.items())
+        return aligned({key: value for key, value in lines.items() if value}, 11)
 
     def _subspace(self) -> str:
         """The affine subspace that contains w, if there is one."""
@@ -279,7 +273,7 @@ class Derivation:
         if texts:
             shown = "; ".join(texts[:_SHOWN]) + ("; …" if len(texts) > _SHOWN else "")
             found = f", {len(texts)} of them quadratic: {shown}"
-        elif not self._search.complete:
+        elif self._search.why:
             found = f", {self._search.why}"
         else:
             found = ", none of them quadratic" if self.closed else ", no quadratic one was found"
@@ -321,7 +315,3 @@ class DerivedModel(FunctionModel):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self.derivation.kind})"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from operator import attrgetter
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from tacit.autodiff import jax, jnp
+from tacit.autodiff import jax, jnp, readable_errors
 from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.models.function import FunctionModel
@@ -18,44 +17,19 @@ from tacit.pickling import Carried, carried
 
 MEMORY = 4e9  # bytes; limit for Jacobians and tangent spaces, and for the tensors of the metric
 _ARRAYS = 4  # arrays of the size of J per point: Jacobian, basis and work space
-FLAT, _JACOBIAN = attrgetter("flat"), attrgetter("jacobian")  # functions of `Jets`, to be compiled
+USAGE = "the parametrization", "take θ and return a vector w"
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
-
-
-@contextmanager
-def readable_errors(subject: str = "the parametrization", output: str = "a vector w") -> Iterator[None]:
-    """Turn errors of JAX and of the user's function into `InputError`s that name the function."""
-    try:
-        yield
-    except jax.errors.JAXTypeError as error:
-        raise InputError(
-            f"{subject} cannot be traced by JAX: write it with jax.numpy or plain arithmetic, without "
-            "branches on values, and without NumPy functions or float() on values that depend on θ "
-            f"({_first_line(error)})"
-        ) from error
-    except InputError:
-        raise
-    except (TypeError, ValueError, AttributeError, KeyError, IndexError, NotImplementedError) as error:
-        raise InputError(
-            f"{subject} failed: {type(error).__name__}: {_first_line(error)}; it must take θ and return "
-            f"{output}"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 class Jets:
     """F, its Jacobian J, and functions of them at a flat θ, compiled once per function and layout.
 
-    A function `make` takes the `Jets` and returns a function of JAX arrays, which is compiled on first use.
-    Methods return NumPy arrays of float64.
+    A function takes the `Jets` and JAX arrays, and is compiled on first use. Methods return NumPy arrays of
+    float64.
     """
 
     def __init__(self, function: Callable[[Any], Any], layout: Layout, single: bool):
         self.function, self.layout, self.single = function, layout, single
-        self.jacobian: Callable[[Any], Any] = jax.jacrev(self.flat)
         self._compiled: dict[Any, Callable[..., Any]] = {}
 
     def __reduce__(self) -> tuple[Callable[..., Jets], tuple[Any, ...]]:
@@ -66,6 +40,10 @@ class Jets:
         """F(θ) of the flat θ."""
         return jnp.asarray(self.function(self.shaped(theta)))
 
+    def jacobian(self, theta: Any) -> Any:
+        """J of the flat θ."""
+        return jax.jacrev(self.flat)(theta)
+
     def shaped(self, theta: Any) -> Any:
         """The flat θ in the form that the function takes: an array or a dict of arrays."""
         arrays, at = {}, 0
@@ -75,17 +53,17 @@ class Jets:
             at += size
         return next(iter(arrays.values())) if self.single else arrays
 
-    def __call__(self, make: Callable[..., Any], *arguments: Any) -> Any:
-        """make(self)(*arguments), traced once."""
-        with self.double(), readable_errors():
-            result = self.compiled(make)(*(np.asarray(each, dtype=float) for each in arguments))
+    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """function(self, *arguments), traced once."""
+        with self.double(), readable_errors(*USAGE):
+            result = self.compiled(function)(*(np.asarray(each, dtype=float) for each in arguments))
             return jax.tree_util.tree_map(np.asarray, result)
 
-    def compiled(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        """make(self), traced once; call it within `double`."""
-        if make not in self._compiled:
-            self._compiled[make] = jax.jit(make(self))
-        return self._compiled[make]
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function of the remaining arguments, traced once; call it within `double`."""
+        if function not in self._compiled:
+            self._compiled[function] = jax.jit(partial(function, self))
+        return self._compiled[function]
 
     @contextmanager
     def double(self) -> Iterator[None]:
@@ -95,11 +73,11 @@ class Jets:
 
     def value(self, theta: Float) -> Float:
         """F(θ)."""
-        return np.asarray(self(FLAT, theta))
+        return np.asarray(self(Jets.flat, theta))
 
     def slopes(self, theta: Float) -> Float:
         """J, (d, p)."""
-        return np.asarray(self(_JACOBIAN, theta))
+        return np.asarray(self(Jets.jacobian, theta))
 
 
 _hashed_jets = lru_cache(maxsize=32)(Jets)
@@ -126,7 +104,7 @@ def checked_model(parametrization: Any, theta0: Any, samples: int = 1) -> tuple[
         )
     if not isinstance(theta0, dict) and np.size(theta0) == 0:
         raise InputError("theta0 is empty; give at least one parameter")
-    with jax.enable_x64(True), readable_errors():
+    with jax.enable_x64(True), readable_errors(*USAGE):
         model = FunctionModel(parametrization, theta0)
     arrays = model.start()
     start = np.concatenate([np.ravel(each) for each in arrays.values()])

@@ -102,24 +102,21 @@ class TwoClasses:
         """
         if square:
             return labels_on_grid(self.training, self.start, scales, stops, rtol)
-        d, early = self.training.X.shape[1], [stop for stop in stops if stop is not None]
+        units, d, early = self.training.units, self.training.X.shape[1], [each for each in stops if each]
         w, b = np.empty((len(scales), len(stops), d)), np.empty((len(scales), len(stops)))
         if None in stops:
-            w[:, -1], b[:, -1] = self.with_scale(1.0)._margins(scales**self.start.depth)
-        for i, scale in enumerate(scales if early else []):
-            w[i, : len(early)], b[i, : len(early)] = self.with_scale(float(scale))._stopped(early, rtol)
+            mu, model = scales**self.start.depth, self.with_scale(1.0).model
+            path = margin_path(self.inputs, self.labels, mu, model=model, intercept=units.intercept)
+            w[:, -1], b[:, -1] = path.predictors / units.scale, path.intercept
+        if early:
+            samples = self.samples(Logistic())
+            accuracies = stopping_accuracies(samples, early)
+            for i, scale in enumerate(scales):
+                model = self.with_scale(float(scale)).model
+                found = SeparatingFlow(model, samples, rtol).stops(accuracies)
+                w[i, : len(early)] = found.predictors / units.scale
+                b[i, : len(early)] = found.intercepts - w[i, : len(early)] @ units.center
         return w.reshape(-1, d), b.ravel()
-
-    def _margins(self, mu: Float) -> tuple[Float, Float]:
-        intercept = self.training.units.intercept
-        path = margin_path(self.inputs, self.labels, mu, model=self.model, intercept=intercept)
-        return path.predictors / self.training.units.scale, path.intercept
-
-    def _stopped(self, stops: list[float], rtol: float) -> tuple[Float, Float]:
-        samples, units = self.samples(Logistic()), self.training.units
-        found = SeparatingFlow(self.model, samples, rtol).stops(stopping_accuracies(samples, stops))
-        w = found.predictors / units.scale
-        return w, found.intercepts - w @ units.center
 
     def samples(self, loss: Any) -> LabelledSamples:
         """The centred and scaled samples with their weights, for `SeparatingFlow`."""
@@ -133,7 +130,8 @@ class TwoClasses:
         found = max_margin(self.inputs, self.labels, self.model, intercept=self.training.units.intercept)
         if not found.converged:
             warnings.warn(f"the margin is not certified: {found.reason}", ConvergenceWarning, stacklevel=4)
-        return self._fit("margin", found.predictor, found.intercept, 1, math.inf, result=found)
+        w = self.training.units.predictor(found.predictor)
+        return BinaryFit(self, "margin", w, found.intercept, 1, math.inf, None, found)
 
     def exponential(self, accuracy: float, rtol: float) -> BinaryFit:
         """The flow on the exponential loss until an accuracy, by `tacit.flow` if that suffices."""
@@ -141,7 +139,8 @@ class TwoClasses:
             run = flow(self.model, self.inputs, self.labels, loss="exp", at=[accuracy], rtol=rtol)
             if not run.converged:
                 warnings.warn(f"the flow ended early: {run.reason}", ConvergenceWarning, stacklevel=4)
-            return self._fit("exp", run.predictor[-1], 0.0, run.steps, float(run.accuracy[-1]))
+            w = self.training.units.predictor(run.predictor[-1])
+            return BinaryFit(self, "exp", w, 0.0, max(run.steps, 1), float(run.accuracy[-1]), None)
         return self._follow("exp", self.samples(Exponential()), accuracy, rtol)
 
     def logistic(self, left: float, rtol: float) -> BinaryFit:
@@ -160,22 +159,9 @@ class TwoClasses:
                 "(accuracy is −log of the training loss)"
             )
         found = run.stops([accuracy])
-        units, w = self.training.units, found.predictors[0]
-        b = float(found.intercepts[0] - units.center @ units.predictor(w))
-        return self._fit(name, w, b, found.steps, accuracy, stop)
-
-    def _fit(
-        self,
-        loss: str,
-        w: Float,
-        b: float,
-        steps: int,
-        accuracy: float,
-        stop: float | None = None,
-        result: Margin | None = None,
-    ) -> BinaryFit:
-        predictor = self.training.units.predictor(w)
-        return BinaryFit(self, loss, predictor, b, max(steps, 1), accuracy, stop, result)
+        w = self.training.units.predictor(found.predictors[0])
+        b = float(found.intercepts[0] - self.training.units.center @ w)
+        return BinaryFit(self, name, w, b, max(found.steps, 1), accuracy, stop)
 
 
 def stopping_accuracies(samples: LabelledSamples, fractions: Any) -> list[float]:
@@ -196,7 +182,7 @@ class BinaryFit:
     iterations: int
     accuracy: float
     stop: float | None
-    result: Margin | None = field(repr=False)
+    result: Margin | None = field(default=None, repr=False)
 
     @cached_property
     def certificate(self) -> Certificate:

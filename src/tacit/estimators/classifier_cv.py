@@ -153,7 +153,9 @@ class FlowClassifierCV(Searched, OneAgainstOthers):
         def top(depth: float) -> float:
             return max(problem.kernel_end(depth) for problem in problems)
 
-        losses = _losses(loss, separable)
+        losses: tuple[str, ...] = (SQUARE,) if loss == SQUARE else (_MARGIN,)
+        if loss == _AUTO and separable:
+            losses = (_MARGIN, SQUARE)
         grid = replace(grid_of(self.depth, self.scales, self._stops(separable, loss), top), losses=losses)
         data, labels, fold = Subset(X, codes, weights), self.classes_[codes], partial(self._fold, grid)
         found = scores_of_folds(self, data, labels, groups, FixedClassifier(), fold)
@@ -211,11 +213,6 @@ class FlowClassifierCV(Searched, OneAgainstOthers):
             return float(np.average(margins > 0, weights=test.weights)), float(relative)
         classifier = FixedClassifier(*predictor, self.classes_)
         return test.score(scorer, classifier, self.classes_[test.y]), float(relative)
-
-
-def _losses(loss: str | None, separable: bool) -> tuple[str, ...]:
-    """The losses to try, by their names in cv_results_."""
-    return {None: (_MARGIN,), SQUARE: (SQUARE,), _AUTO: (_MARGIN, SQUARE) if separable else (_MARGIN,)}[loss]
 
 
 def _margins(w: Float, b: Float, samples: Subset) -> Float:

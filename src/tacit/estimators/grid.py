@@ -12,6 +12,7 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError
 from tacit.estimators.training import Start, Training
+from tacit.numerics.roots import crossing
 
 STOPS = 25  # default number of stops
 _FIRST, _LAST = 0.9, 1e-5  # first and last stop: fractions of the initial loss
@@ -20,8 +21,7 @@ _KERNEL = 4.0  # predictor scale at the kernel end, in units of the largest coef
 # The smallest predictor scale of a grid, in units of that at the kernel end, for depth 2 and above.
 _RICH = {2: 1e-6}
 _RICH_DEEP = 1e-4
-_LOG_TIMES = 60.0  # range of the bisection for log t around the logarithms of the time scales
-_BISECTIONS = 100  # enough to reach adjacent floats
+_LOG_TIMES = 60.0  # range of the search for log t around the logarithms of the time scales
 _LARGE = 700.0  # exp(-700) is close to the smallest float
 
 
@@ -122,11 +122,12 @@ def kernel_end(training: Training, depth: float, fraction: float | None = MODERA
 
 
 def _learned(sizes: Float, parts: Float, fraction: float) -> Float:
-    """1 − e^{−S²t} when Σ e^{−2S²t}(Uᵀy)² is this fraction of its start, by bisection in log t."""
+    """1 − e^{−S²t} when Σ e^{−2S²t}(Uᵀy)² is this fraction of its start."""
     left = fraction * float(parts @ parts)
+
+    def too_large(log_time: float) -> float:
+        rest = np.exp(-np.minimum(2 * sizes**2 * math.exp(log_time), _LARGE))
+        return float(rest @ parts**2) - left
+
     low, high = -_LOG_TIMES - 2 * math.log(sizes.max()), _LOG_TIMES - 2 * math.log(sizes.min())
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        rest = np.exp(-np.minimum(2 * sizes**2 * math.exp(middle), _LARGE))
-        low, high = (middle, high) if rest @ parts**2 > left else (low, middle)
-    return -np.expm1(-np.minimum(sizes**2 * math.exp(high), _LARGE))
+    return -np.expm1(-np.minimum(sizes**2 * math.exp(crossing(too_large, low, high)), _LARGE))

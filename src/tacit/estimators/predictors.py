@@ -69,9 +69,7 @@ def predictors(
     rows, targets = training.normalized, training.normalized_targets
     unit = size / training.spread / training.units.scale
     stops = [stop for stop in grid.stops if stop is not None and stop > training.floor * REACHED]
-    at_limit = len(grid.stops) - len(
-        stops
-    )  # the remaining stops are never reached: the limit takes their place
+    at_limit = len(grid.stops) - len(stops)  # stops that are never reached: the limit takes their place
     patience = None if score is None else Patience(lambda w: score(w * unit), stops)
     runs = stopped_paths(models, rows, targets, stops, rtol=rtol, enough=patience) if stops else None
     for model in models:
@@ -188,7 +186,8 @@ def _between(
     if max(counts) > reached and not _over(reached, [found[i][0] for i in near], held_out):
         return None
     cubic, line = (
-        _interpolated(index, logs, each, found) for each in (near, computed[after - 1 : after + 1])
+        np.asarray(barycentric_interpolate(logs[each], [found[i][0] for i in each], logs[index]))
+        for each in (near, computed[after - 1 : after + 1])
     )
     if max(counts) > reached:
         cubic[reached:], line[reached:] = cubic[reached - 1], line[reached - 1]
@@ -200,8 +199,3 @@ def _over(reached: int, outputs: list[Float], held_out: HeldOut) -> bool:
     """Whether all of these flows were nearly at their best within this number of stops."""
     scores = [held_out.scores(each) for each in outputs]
     return all(score[:reached].max() >= (1 + _NEARLY_BEST) * score.max() for score in scores)
-
-
-def _interpolated(index: int, logs: Float, near: list[int], found: dict[int, Followed]) -> Float:
-    """The polynomial through the outputs of the flows in `near`, evaluated at an index."""
-    return np.asarray(barycentric_interpolate(logs[near], [found[i][0] for i in near], logs[index]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.estimators.grid import grid_of, kernel_end
 from tacit.estimators.training import Start, Training
+from tacit.results.limit import Limit
 from tacit.verbs.limit import limit
 from tacit.verbs.regime import both_ends
 
@@ -97,42 +99,34 @@ def scale_range(
     samples, targets = check_X_y(X, y, dtype=np.float64, y_numeric=True, accept_sparse="csr")
     samples = samples.toarray() if hasattr(samples, "toarray") else samples
     training = Training.of(samples, targets, None, fit_intercept, standardize)
-    top = kernel_end(training, depth, None)
-    excess = _Excess(training, depth, top)
-    if excess.constant:
+    top, ends = kernel_end(training, depth, None), None
+    rows, response = training.normalized, training.normalized_targets
+
+    def solution(shift: float) -> Limit:
+        """The limit at the scale top·e^shift."""
+        model = Start(depth, top * math.exp(shift)).model(1.0, rows.shape[1])
+        return limit(model, rows, response, tol=_TOL, least_squares=True)
+
+    if response.any() and rows.X.any():
+        ends = both_ends(solution(0.0))
+    if ends is None or _ell1(ends[0]) <= (1 + _SAME) * _ell1(ends[1]):  # the same at all scales
         grid = grid_of(depth, 2, None, lambda each: kernel_end(training, each))
         return ScaleRange(float(grid.scales[0][-1]), float(grid.scales[0][0]))
+    least = _ell1(ends[1]), float(np.linalg.norm(ends[0]))
+
+    @cache
+    def excess(shift: float) -> tuple[float, float]:
+        """Relative excess of the ℓ1 and ℓ2 norms over the least possible ones."""
+        w = solution(shift).predictor
+        return _ell1(w) / least[0] - 1, float(np.linalg.norm(w)) / least[1] - 1
+
     rich = _last_below(lambda shift: excess(shift)[0], share, depth)
     kernel = _last_below(lambda shift: -excess(shift)[1], -share, depth)
     return ScaleRange(top * math.exp(rich), top * math.exp(kernel))
 
 
-class _Excess:
-    """Relative excess of the limit's ℓ1 and ℓ2 norms over the least possible ones, at scales top·e^shift.
-
-    constant: whether the limit does not depend on the scale.
-    """
-
-    def __init__(self, training: Training, depth: float, top: float):
-        self.rows, self.y = training.normalized, training.normalized_targets
-        self.depth, self.top, self.known = depth, top, dict[float, tuple[float, float]]()
-        self.constant = not (self.y.any() and self.rows.X.any())
-        if not self.constant:
-            ends = both_ends(self._limit(0.0))
-            assert ends is not None
-            self.least = float(np.abs(ends[1]).sum()), float(np.linalg.norm(ends[0]))
-            self.constant = float(np.abs(ends[0]).sum()) <= (1 + _SAME) * self.least[0]
-
-    def _limit(self, shift: float) -> Any:
-        model = Start(self.depth, self.top * math.exp(shift)).model(1.0, self.rows.shape[1])
-        return limit(model, self.rows, self.y, tol=_TOL, least_squares=True)
-
-    def __call__(self, shift: float) -> tuple[float, float]:
-        if shift not in self.known:
-            w: Float = self._limit(shift).predictor
-            sizes = float(np.abs(w).sum()), float(np.linalg.norm(w))
-            self.known[shift] = sizes[0] / self.least[0] - 1, sizes[1] / self.least[1] - 1
-        return self.known[shift]
+def _ell1(w: Float) -> float:
+    return float(np.abs(w).sum())
 
 
 def _last_below(excess: Callable[[float], float], share: float, depth: float) -> float:

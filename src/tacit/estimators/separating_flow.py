@@ -84,7 +84,8 @@ class LabelledSamples:
         """argmin_b L: in closed form for the exponential loss, by a safeguarded Newton method otherwise."""
         if isinstance(self.loss, Exponential):
             logs = self._logs - self.y * outputs
-            return (np.logaddexp.reduce(logs[self.y > 0]) - np.logaddexp.reduce(logs[self.y < 0])) / 2
+            ups, downs = np.logaddexp.reduce(logs[self.y > 0]), np.logaddexp.reduce(logs[self.y < 0])
+            return float(ups - downs) / 2
         odds = abs(float(np.log(self.weights[self.y > 0].sum() / self.weights[self.y < 0].sum())))
         low, high, b = -float(outputs.max()) - 1 - odds, 1 + odds - float(outputs.min()), near
         for _ in range(_NEWTON_INTERCEPT):

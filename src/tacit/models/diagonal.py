@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_floats, as_number
 from tacit.data.printable import shown
 from tacit.errors import InputError, NoPotentialError
-from tacit.models.layered import LayeredDiagonal, layered, span
+from tacit.models.layered import CoordinatewiseModel, LayeredDiagonal, layered, same_length, span
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
+from tacit.models.weight_pair import WeightPair
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
 from tacit.potentials.norms import VanishingScale
@@ -26,7 +27,7 @@ _LARGEST_POWER = 300  # of 10, that is formatted as a float
 
 
 @dataclass(frozen=True, eq=False)
-class Diagonal(Model):
+class Diagonal(CoordinatewiseModel):
     """A diagonal network β = w₊^D − w₋^D with w₊(0) = w₋(0) = scale·profile.
 
     See Woodworth et al. 2020, equations 3 and 10. D is the depth.
@@ -72,7 +73,7 @@ class Diagonal(Model):
     path_clock = r"$\mu = \alpha^D / \tilde\gamma$"
 
     def __post_init__(self) -> None:
-        depth = _number(self.depth, "depth")
+        depth = as_number(self.depth, "depth")
         if depth < 2:
             raise InputError(
                 f"depth must be at least 2, got {self.depth}; depth 1 is plain linear regression"
@@ -80,7 +81,7 @@ class Diagonal(Model):
         if depth > _DEEPEST:
             raise InputError(f"depth must be at most {_DEEPEST:g}, got {self.depth}")
         if self.log_scale is None:
-            if _number(self.scale, "scale") < 0:
+            if as_number(self.scale, "scale") < 0:
                 raise InputError(
                     f"scale must be positive, or 0 for the limit of small scales, got {self.scale} "
                     "(for scales below 1e-308, use log_scale)"
@@ -88,13 +89,13 @@ class Diagonal(Model):
         elif self.scale != 1.0:
             raise InputError("give scale or log_scale, not both")
         else:
-            _number(self.log_scale, "log_scale")
+            as_number(self.log_scale, "log_scale")
         if self.profile is not None:
             profile = as_floats(self.profile, "profile", ndim=(1,))
             if not (profile > 0).all():
                 i = int(np.argmax(profile <= 0))
                 raise InputError(f"profile must be positive, got profile[{i}] = {profile[i]}")
-            object.__setattr__(self, "profile", profile.copy())
+            self._store(profile=profile.copy())
 
     def __repr__(self) -> str:
         size = (
@@ -145,12 +146,11 @@ class Diagonal(Model):
         """w₊^D − w₋^D."""
         return Powers(self.depth)
 
-    def start(self, d: int | None = None) -> Weights:
-        """w₊ = w₋ (one weight each if the dimension is unknown)."""
-        self._check_features(d)
+    @property
+    def _initial(self) -> Weights:
+        """w₊ = w₋."""
         self._check_moving()
-        start = self._start if d is None else np.broadcast_to(self._start, (d,))
-        return {"w₊": start.copy(), "w₋": start.copy()}
+        return {"w₊": self._start, "w₋": self._start}
 
     def potential(self, d: int | None = None) -> Hypentropy | DeepHypentropy | VanishingScale:
         """Q of Theorem 1 (depth 2) or Theorem 3 (deeper) for d features; its limit at scale 0."""
@@ -171,6 +171,27 @@ class Diagonal(Model):
         log_scale, weight = (np.broadcast_to(each, (d,)) for each in (potential.log_scale, potential.weight))
         return MirrorForm(potential.power, log_scale, weight, np.zeros(d), log_speed, self._lift)
 
+    def weight_pair(self, d: int) -> WeightPair:
+        """w₊ and w₋ themselves."""
+        self._check_features(d)
+        start = np.broadcast_to(self._start, (d,))
+
+        def model(plus: Float, minus: Float) -> Model:
+            if np.array_equal(plus, minus):
+                return Diagonal(self.depth, profile=plus)
+            if self.depth != int(self.depth):
+                raise NoPotentialError(
+                    f"a network of depth {self.depth} with w₊ ≠ w₋ is not one of whole layers; choose a "
+                    "whole number as depth"
+                )
+            layers = int(self.depth)
+            return UntiedDiagonal.from_layers([plus] * layers, [minus] * layers)
+
+        def lift(plus: Float, minus: Float) -> Weights:
+            return {"w₊": plus, "w₋": minus}
+
+        return WeightPair(start, start, self.depth, self.depth, lift, model)
+
     @quiet
     def _lift(self, u: Float) -> Weights:
         """The weights at rapidity u: w± = w₀·e^{±u/2} at depth 2, w₀·(1∓s)^{−1/(D−2)} at larger depths."""
@@ -183,7 +204,7 @@ class Diagonal(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class UntiedDiagonal(Model):
+class UntiedDiagonal(CoordinatewiseModel):
     """A diagonal network w̃ = u₊∘v₊ − u₋∘v₋ with two layers of any size (Azulay et al. 2021, Section 4).
 
     The scale is the *product* |u||v| of the layers, and shape = (|v|/|u| − 1)/(|v|/|u| + 1) compares their
@@ -233,11 +254,11 @@ class UntiedDiagonal(Model):
             )
         if scale.ndim == shape.ndim == 1 and len(scale) != len(shape):
             raise InputError(f"scale has {len(scale)} entries and shape has {len(shape)}; they must match")
-        object.__setattr__(self, "scale", float(scale) if scale.ndim == 0 else scale.copy())
-        object.__setattr__(self, "shape", float(shape) if shape.ndim == 0 else shape.copy())
         u = np.atleast_1d(np.sqrt(scale) * np.sqrt((1 - shape) / (1 + shape)))
         v = np.atleast_1d(np.sqrt(scale) * np.sqrt((1 + shape) / (1 - shape)))
-        object.__setattr__(self, "_weights", (u, v, u, v))
+        given = {"scale": scale, "shape": shape}
+        kept = {name: float(each) if each.ndim == 0 else each.copy() for name, each in given.items()}
+        self._store(**kept, _weights=(u, v, u, v))
 
     @classmethod
     def from_weights(
@@ -255,18 +276,10 @@ class UntiedDiagonal(Model):
         UntiedDiagonal
             The network with these weights.
         """
-        names = ("u_plus", "v_plus", "u_minus", "v_minus")
-        given = (u_plus, v_plus, u_minus, v_minus)
-        weights = [as_floats(w, n, ndim=(0, 1)) for w, n in zip(given, names, strict=True)]
-        lengths = {len(w) for w in weights if w.ndim == 1}
-        if len(lengths) > 1:
-            sizes = ", ".join(f"{n} {w.shape}" for n, w in zip(names, weights, strict=True))
-            raise InputError(f"the four weight vectors must have the same length, got {sizes}")
-        u, v, up, vp = (np.array(w) for w in np.broadcast_arrays(*map(np.atleast_1d, weights)))
-        product, ratio = np.abs(u * v), np.abs(v) - np.abs(u)
-        total = np.abs(v) + np.abs(u)
-        shape = ratio / np.where(total > 0, total, 1.0)
-        return cls(product, shape, (u, v, up, vp))
+        weights = same_length(u_plus=u_plus, v_plus=v_plus, u_minus=u_minus, v_minus=v_minus)
+        u, v = np.abs(weights[:2])
+        shape = (v - u) / np.where(u + v > 0, u + v, 1.0)
+        return cls(u * v, shape, tuple(weights))
 
     @classmethod
     def from_layers(
@@ -295,8 +308,8 @@ class UntiedDiagonal(Model):
         u, v, u_minus, v_minus = self._layers
         if not (np.array_equal(u, u_minus) and np.array_equal(v, v_minus)):
             return f"UntiedDiagonal.from_weights(<{len(u)} coordinates>)"
-        scale = shown(self.scale) if np.ndim(self.scale) == 0 else f"<{len(self.scale)} numbers>"
-        shape = shown(self.shape) if np.ndim(self.shape) == 0 else f"<{len(self.shape)} numbers>"
+        both = (self.scale, self.shape)
+        scale, shape = (shown(each) if np.ndim(each) == 0 else f"<{len(each)} numbers>" for each in both)
         return f"UntiedDiagonal(scale={scale}, shape={shape})"
 
     def describe(self) -> str:
@@ -309,10 +322,10 @@ class UntiedDiagonal(Model):
         assert self._weights is not None
         return self._weights
 
-    def _check_features(self, d: int | None) -> None:
-        size = len(self._layers[0])
-        if d is not None and size not in (1, d):
-            raise InputError(f"the model has {size} coordinates but the data has {d} features")
+    @property
+    def _initial(self) -> Weights:
+        """u₊, v₊, u₋, v₋."""
+        return dict(zip(("u₊", "v₊", "u₋", "v₋"), self._layers, strict=True))
 
     def _light_cone(self) -> tuple[Float, Float]:
         """P = (u₊+v₊)² + (u₋−v₋)² and N = (u₊−v₊)² + (u₋+v₋)².
@@ -334,13 +347,6 @@ class UntiedDiagonal(Model):
     def parametrization(self) -> Products:
         """u₊v₊ − u₋v₋."""
         return Products()
-
-    def start(self, d: int | None = None) -> Weights:
-        """u₊, v₊, u₋, v₋ (one weight each if the dimension is unknown)."""
-        self._check_features(d)
-        names = ("u₊", "v₊", "u₋", "v₋")
-        size = len(self._layers[0]) if d is None else d
-        return {n: np.broadcast_to(w, (size,)).copy() for n, w in zip(names, self._layers, strict=True)}
 
     def potential(self, d: int | None = None) -> Hypentropy | Bregman:
         """Q_k of Theorem 1, or its Bregman divergence from w̃(0) if the initialization is biased."""
@@ -372,11 +378,31 @@ class UntiedDiagonal(Model):
 
         return MirrorForm(math.inf, log_scale, np.full(d, 0.5), start, 0.0, lift)
 
+    def weight_pair(self, d: int) -> WeightPair:
+        """√P/2 and √N/2 of the light cone, whose parts are all multiplied by the same factor in a step."""
+        self._check_features(d)
+        plus, minus = (np.broadcast_to(np.sqrt(each) / 2, (d,)) for each in self._light_cone())
+
+        def lift(grown: Float, shrunk: Float) -> Weights:
+            factors = (
+                np.divide(now, start, out=np.ones(d), where=start > 0)
+                for now, start in ((grown, plus), (shrunk, minus))
+            )
+            return self._scaled(*factors)
+
+        def model(grown: Float, shrunk: Float) -> Model:
+            return UntiedDiagonal.from_weights(*lift(grown, shrunk).values())
+
+        return WeightPair(plus, minus, 2, 1, lift, model)
+
     @quiet
     def _lift(self, tau: Float) -> Weights:
         """The weights after u₊+v₊ and u₋−v₋ were multiplied by e^τ, and u₊−v₊ and u₋+v₋ by e^{−τ}."""
+        return self._scaled(np.exp(tau), np.exp(-tau))
+
+    def _scaled(self, grow: Float, shrink: Float) -> Weights:
+        """The weights with u₊+v₊ and u₋−v₋ multiplied by `grow`, and u₊−v₊ and u₋+v₋ by `shrink`."""
         u, v, u_minus, v_minus = self._layers
-        grow, shrink = np.exp(tau), np.exp(-tau)
         plus, minus = (u + v) * grow / 2, (u - v) * shrink / 2
         other_plus, other_minus = (u_minus + v_minus) * shrink / 2, (u_minus - v_minus) * grow / 2
         return {
@@ -385,10 +411,6 @@ class UntiedDiagonal(Model):
             "u₋": other_plus + other_minus,
             "v₋": other_plus - other_minus,
         }
-
-
-def _number(value: Any, name: str) -> float:
-    return float(as_floats(value, name, ndim=(0,)))
 
 
 def _power_of_ten(log10: float) -> str:

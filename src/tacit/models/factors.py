@@ -7,6 +7,8 @@ Section 6): Āₙ = [0 Xₙ; Xₙᵀ 0] for U Vᵀ, and Āₙ = 2Xₙ for W Wᵀ
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,47 +18,64 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
-from tacit.models.alignment import Turned, alignment, identity_scale
 from tacit.models.parametrizations import (
     Factored,
-    Invariants,
     Parametrization,
     Weights,
     side_by_side,
     symmetric,
 )
-from tacit.models.reduction import Reduction, reduced_factors, reduced_square
+from tacit.models.reduction import Reduction, Turned, alignment, identity_scale, narrowed, stacked, unstacked
 
 _KERNEL = 20_000  # rows of the largest tangent kernel that is computed: 3.2 GB
 
 
+class _Measured(Parametrization):
+    """Base class of parametrizations ⟨M, X⟩ of a matrix M that is a product of the weights."""
+
+    symmetric = False
+
+    def lift(self, weights: Weights, X: Any) -> Lift:
+        """The measurements of the lifted matrix."""
+        raise TypeError(f"{type(self).__name__} must implement lift")
+
+    def outputs(self, weights: Weights, X: Any) -> Any:
+        """⟨M, Xₙ⟩ for every n."""
+        return X.reshape(X.shape[0], -1) @ self.predictor(weights).reshape(-1)
+
+    def kernel(self, weights: Weights, X: Any) -> Float:
+        """J Jᵀ."""
+        return self.lift(weights, X).kernel(stacked(weights))
+
+    def reduced(self, weights: Weights, X: Any) -> Reduction:
+        """Weights no wider than the predictor; if W Wᵀ = s²·I, in a common basis of the measurements."""
+        small, restore = narrowed(weights)
+        scale = None if isinstance(X, Entries) else identity_scale(stacked(small))
+        found = None if scale is None else alignment(X, self.symmetric)
+        if found is None or scale is None:
+            return Reduction(small, X, self.predictor, restore, lift=self.lift(small, X))
+        P, Q, W = found.P, found.Q, scale * np.eye(len(stacked(small)))
+
+        def predictor(inside: Weights) -> Float:
+            return np.asarray(P @ self.predictor(inside) @ Q.T)
+
+        start, back = unstacked(W, small), Turned(dict(zip(small, (P, Q), strict=False)), weights, scale)
+        return Reduction(start, found.X, predictor, back, lift=self.lift(start, found.X))
+
+
 @dataclass(frozen=True)
-class Factors(Factored):
+class Factors(_Measured, Factored):
     """f(X) = ⟨U Vᵀ, X⟩ for matrices X (Woodworth et al. 2020, Section 6)."""
+
+    def lift(self, weights: Weights, X: Any) -> PairLift:
+        """Āₙ = [0 Xₙ; Xₙᵀ 0]."""
+        return PairLift(X, len(weights["U"]))
 
     def outputs(self, weights: Weights, X: Any) -> Any:
         """⟨U Vᵀ, Xₙ⟩ for every n."""
         if isinstance(X, Entries):
             return X.products(weights["U"], weights["V"])
-        product = self.predictor(weights)
-        return X.reshape(X.shape[0], -1) @ product.reshape(-1)
-
-    def reduced(self, weights: Weights, X: Any) -> Reduction:
-        """Weights no wider than the predictor; if M̄ = s²·I, in a common basis of the measurements."""
-        small, restore = reduced_factors(weights)
-        d1, entries = len(small["U"]), isinstance(X, Entries)
-        scale = None if entries else identity_scale(np.vstack(list(small.values())))
-        found = None if scale is None else alignment(X)
-        if found is None or scale is None:
-            return Reduction(small, X, self.predictor, restore, lift=PairLift(X, d1))
-        P, Q, W = found.P, found.Q, scale * np.eye(d1 + len(small["V"]))
-
-        def predictor(inside: Weights) -> Float:
-            return np.asarray(P @ self.predictor(inside) @ Q.T)
-
-        back = Turned({"U": P, "V": Q}, weights, scale)
-        start = {"U": W[:d1].copy(), "V": W[d1:].copy()}
-        return Reduction(start, found.X, predictor, back, lift=PairLift(found.X, d1))
+        return super().outputs(weights, X)
 
     def force(self, X: Any, r: Float) -> Any:
         """Σ rₙ Xₙ, sparse if the data are entries of the matrix."""
@@ -71,40 +90,23 @@ class Factors(Factored):
         """XₙV and XₙᵀU."""
         return side_by_side(weights, {"U": X @ weights["V"], "V": X.transpose(0, 2, 1) @ weights["U"]})
 
-    def kernel(self, weights: Weights, X: Any) -> Float:
-        """⟨XₙV, X'V⟩ + ⟨XₙᵀU, X'ᵀU⟩."""
-        return PairLift(X, len(weights["U"])).kernel(np.vstack([weights["U"], weights["V"]]))
-
 
 @dataclass(frozen=True)
-class SymmetricFactors(Parametrization):
-    """f(X) = ⟨W Wᵀ, X⟩ for symmetric matrices X (Woodworth et al. 2020, Section 6 and Appendix H)."""
+class SymmetricFactors(_Measured):
+    """f(X) = ⟨W Wᵀ, X⟩ for symmetric matrices X (Woodworth et al. 2020, Section 6 and Appendix H).
 
-    homogeneous = written_out = True
+    Nothing is conserved except the row space of W, which the reduced weights cannot leave.
+    """
+
+    homogeneous = written_out = symmetric = True
+
+    def lift(self, weights: Weights, X: Float) -> SquareLift:
+        """Āₙ = 2Xₙ."""
+        return SquareLift(X)
 
     def predictor(self, weights: Weights) -> Any:
         """W Wᵀ."""
         return weights["W"] @ weights["W"].T
-
-    def outputs(self, weights: Weights, X: Any) -> Any:
-        """⟨W Wᵀ, Xₙ⟩ for every n."""
-        return X.reshape(X.shape[0], -1) @ self.predictor(weights).reshape(-1)
-
-    def reduced(self, weights: Weights, X: Float) -> Reduction:
-        """Weights no wider than the predictor; if W Wᵀ = s²·I, in a common basis of the measurements."""
-        small, restore = reduced_square(weights)
-        scale = identity_scale(small["W"])
-        found = None if scale is None else alignment(X, symmetric=True)
-        if found is None or scale is None:
-            return Reduction(small, X, self.predictor, restore, lift=SquareLift(X))
-        P = found.P
-
-        def predictor(inside: Weights) -> Float:
-            return np.asarray(P @ self.predictor(inside) @ P.T)
-
-        start = {"W": scale * np.eye(len(P))}
-        back = Turned({"W": P}, weights, scale)
-        return Reduction(start, found.X, predictor, back, lift=SquareLift(found.X))
 
     def pull(self, weights: Weights, X: Float, r: Float) -> Weights:
         """Jᵀ r = 2 G W, with G = Σ rₙXₙ."""
@@ -124,43 +126,65 @@ class SymmetricFactors(Parametrization):
         bent = np.kron(2 * np.tensordot(r, X, 1), np.eye(weights["W"].shape[1]))
         return symmetric(weights, {("W", "W"): np.asarray(bent, dtype=float)})
 
-    def kernel(self, weights: Weights, X: Float) -> Float:
-        """4⟨XₙW, X'W⟩."""
-        return SquareLift(X).kernel(weights["W"])
 
-    def invariants(self, weights: Weights) -> Invariants:
-        """None, except the row space of W, which the reduced weights cannot leave."""
-        return {}
+class Lift(ABC):
+    """The lifted measurements Āₙ = `unit`·(arrangement of Xₙ).
 
+    rows: the number of rows of U if W = [U; V]; None for a single factor.
+    """
 
-class PairLift:
-    """Āₙ = [0 Xₙ; Xₙᵀ 0], for W = [U; V]. rows: the number of rows of U."""
+    unit: float  # ‖Āₙ‖/‖Xₙ‖ in the Frobenius norm
+    rows: int | None = None
 
-    def __init__(self, X: Any, rows: int):
-        self.X, self.rows = X, rows
+    def __init__(self, X: Any):
+        self.X = X
+
+    @abstractmethod
+    def lift(self, pulls: Float) -> Float:
+        """Ā(p) = Σ pₙĀₙ for every p in the last axis of pulls."""
+
+    @abstractmethod
+    def product(self, W: Float) -> Float:
+        """The measured matrix for every W in the last two axes."""
+
+    @abstractmethod
+    def kernel(self, W: Float) -> Float:
+        """⟨ĀₙW, ĀₘW⟩."""
 
     @cached_property
     def reach(self) -> float:
-        """The largest ‖Σ pₙĀₙ‖ at ‖p‖ = 1."""
-        spread = 1.0 if isinstance(self.X, Entries) else _spectral_norm(self.X)
-        return float(np.sqrt(2) * spread)
+        """The largest ‖Ā(p)‖ at ‖p‖ = 1."""
+        return self.unit * _spectral_norm(self.X)
+
+    def read(self, W: Float) -> Float:
+        """The outputs ½⟨Āₙ, W Wᵀ⟩ for every W in the last two axes."""
+        return _forward(self.X, self.product(W))
+
+    def size(self, W: Float) -> Float:
+        """Sums of the absolute values of the terms of the outputs."""
+        return _forward(abs(self.X), self.product(np.abs(W)))
+
+
+class PairLift(Lift):
+    """Āₙ = [0 Xₙ; Xₙᵀ 0], for W = [U; V]."""
+
+    unit = math.sqrt(2)
+
+    def __init__(self, X: Any, rows: int):
+        super().__init__(X)
+        self.rows = rows
 
     def lift(self, pulls: Float) -> Float:
-        """Σ pₙĀₙ for every p in the last axis of pulls."""
+        """[0 G; Gᵀ 0] with G = Σ pₙXₙ."""
         G = self.X.matrix(pulls) if isinstance(self.X, Entries) else np.tensordot(pulls, self.X, 1)
         d1, d2 = G.shape[-2:]
         lifted = np.zeros((*G.shape[:-2], d1 + d2, d1 + d2))
         lifted[..., :d1, d1:], lifted[..., d1:, :d1] = G, np.swapaxes(G, -1, -2)
         return lifted
 
-    def read(self, W: Float) -> Float:
-        """⟨Xₙ, U Vᵀ⟩ for every W in the last two axes."""
-        product = W[..., : self.rows, :] @ np.swapaxes(W[..., self.rows :, :], -1, -2)
-        return _forward(self.X, product)
-
-    def size(self, W: Float) -> Float:
-        """⟨|Xₙ|, |U||V|ᵀ⟩."""
-        return PairLift(abs(self.X), self.rows).read(np.abs(W))
+    def product(self, W: Float) -> Float:
+        """U Vᵀ."""
+        return W[..., : self.rows, :] @ np.swapaxes(W[..., self.rows :, :], -1, -2)
 
     def kernel(self, W: Float) -> Float:
         """⟨Xₙ, Xₘ VVᵀ + UUᵀ Xₘ⟩."""
@@ -178,38 +202,28 @@ class PairLift:
         return np.where(same_row, right[np.ix_(j, j)], 0.0) + np.where(same_column, left[np.ix_(i, i)], 0.0)
 
 
-class SquareLift:
+class SquareLift(Lift):
     """Āₙ = 2Xₙ, for symmetric Xₙ."""
 
-    rows = None
-
-    def __init__(self, X: Float):
-        self.X = X
-
-    @cached_property
-    def reach(self) -> float:
-        """The largest ‖Σ pₙĀₙ‖ at ‖p‖ = 1."""
-        return 2 * _spectral_norm(self.X)
+    unit = 2.0
 
     def lift(self, pulls: Float) -> Float:
-        """Σ pₙĀₙ for every p in the last axis of pulls."""
+        """2Σ pₙXₙ."""
         return 2 * np.tensordot(pulls, self.X, 1)
 
-    def read(self, W: Float) -> Float:
-        """⟨Xₙ, W Wᵀ⟩ for every W in the last two axes."""
-        return _forward(self.X, W @ np.swapaxes(W, -1, -2))
-
-    def size(self, W: Float) -> Float:
-        """⟨|Xₙ|, |W||W|ᵀ⟩."""
-        return SquareLift(np.abs(self.X)).read(np.abs(W))
+    def product(self, W: Float) -> Float:
+        """W Wᵀ."""
+        return W @ np.swapaxes(W, -1, -2)
 
     def kernel(self, W: Float) -> Float:
         """4⟨Xₙ, Xₘ W Wᵀ⟩."""
         return _products(self.X, 4 * self.X @ (W @ W.T))
 
 
-def _spectral_norm(X: Float) -> float:
+def _spectral_norm(X: Any) -> float:
     """The largest singular value of the matrix whose rows are the measurements."""
+    if isinstance(X, Entries):
+        return 1.0
     flat = X.reshape(len(X), -1)
     return float(np.sqrt(np.linalg.eigvalsh(flat @ flat.T)[-1]))
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError, NoPotentialError
-from tacit.models.model import Model
+from tacit.models.model import Model, fixed_start
 from tacit.models.parametrizations import Parametrization
 from tacit.models.reduction import Weights
 from tacit.pickling import PicklesFunctions, name_of_function
@@ -50,13 +50,14 @@ class FunctionModel(PicklesFunctions, Model):
         if not callable(self.function):
             raise InputError(f"function must be a function of θ, got {type(self.function).__name__}")
         given = self.theta0 if isinstance(self.theta0, dict) else {_ONE: self.theta0}
-        checked = {name: as_floats(each, f"theta0 ({name})", ndim=(0, 1, 2)) for name, each in given.items()}
-        checked = {name: each.copy() for name, each in checked.items()}
-        object.__setattr__(self, "theta0", checked if isinstance(self.theta0, dict) else checked[_ONE])
+        checked = {
+            name: as_floats(each, f"theta0 ({name})", ndim=(0, 1, 2)).copy() for name, each in given.items()
+        }
+        self._store(theta0=checked if isinstance(self.theta0, dict) else checked[_ONE])
         shape = np.shape(self.parametrization.predictor(self._weights))
         if len(shape) != 1:
             raise InputError(f"function(θ) must be a vector, one number per feature, got shape {shape}")
-        object.__setattr__(self, "features", shape[0])
+        self._store(features=shape[0])
 
     def __repr__(self) -> str:
         name = name_of_function(self.function)
@@ -73,9 +74,9 @@ class FunctionModel(PicklesFunctions, Model):
 
     def start(self, d: int | None = None) -> Weights:
         """θ₀."""
-        if d not in (None, self.features):
-            raise InputError(f"function(θ) has {self.features} entries but the data has {d} features")
-        return {name: each.copy() for name, each in self._weights.items()}
+        return fixed_start(
+            self._weights, self.features, d, "function(θ) has {} entries but the data has {} features"
+        )
 
     def potential(self, d: int | None = None) -> Any:
         """No potential is known; raises `NoPotentialError`."""

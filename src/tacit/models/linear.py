@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_floats, as_number
 from tacit.errors import InputError, NoPotentialError
-from tacit.models.model import Model
+from tacit.models.model import Model, fixed_start
 from tacit.models.neuron import Neuron
 from tacit.models.parametrizations import Layers, Weights
 from tacit.numerics.rounding import EPS
@@ -65,8 +65,7 @@ class LinearNetwork(Model):
 
     def __post_init__(self) -> None:
         U, V = as_layers(inner=self.inner, outer=self.outer)
-        object.__setattr__(self, "inner", U)
-        object.__setattr__(self, "outer", V)
+        self._store(inner=U, outer=V)
 
     @classmethod
     def gaussian(
@@ -239,9 +238,7 @@ class LinearNetwork(Model):
 
     def start(self, d: int | None = None) -> Weights:
         """U and V at initialization."""
-        if d not in (None, len(self.inner)):
-            raise InputError(f"the model has {len(self.inner)} features but the data has {d}")
-        return {"U": self.inner.copy(), "V": self.outer.copy()}
+        return fixed_start({"U": self.inner, "V": self.outer}, len(self.inner), d)
 
     def two_layers(self) -> tuple[Float, Float]:
         """U and V."""
@@ -287,23 +284,21 @@ class LinearNetwork(Model):
         )
 
 
-def as_layers(**layers: Any) -> tuple[Float, Float]:
-    """Validate and copy two named matrices with one column for each hidden unit, not both zero."""
-    arrays = {name: as_floats(values, name, ndim=(0, 1, 2)) for name, values in layers.items()}
+def as_layers(**layers: Any) -> list[Float]:
+    """Validate and copy named matrices with one column for each hidden unit, not all zero."""
+    arrays = {name: as_floats(values, name, ndim=(0, 1, 2)).copy() for name, values in layers.items()}
     for name, array in arrays.items():
         if array.ndim != 2 or array.size == 0:
             raise InputError(
                 f"{name} must be a matrix with one column per hidden unit, got shape {array.shape}"
             )
-    (first, second), (U, V) = arrays, arrays.values()
-    if U.shape[1] != V.shape[1]:
-        raise InputError(
-            f"{first} and {second} must have one column per hidden unit: "
-            f"{first} has {U.shape[1]} columns, {second} has {V.shape[1]}"
-        )
-    if not (U.any() or V.any()):
-        raise InputError(f"{first} and {second} are all 0, and such weights never move; change one of them")
-    return U.copy(), V.copy()
+    both = " and ".join(arrays)
+    if len({array.shape[1] for array in arrays.values()}) > 1:
+        columns = ", ".join(f"{name} has {array.shape[1]} columns" for name, array in arrays.items())
+        raise InputError(f"{both} must have one column per hidden unit: {columns}")
+    if not any(array.any() for array in arrays.values()):
+        raise InputError(f"{both} are all 0, and such weights never move; change one of them")
+    return list(arrays.values())
 
 
 def as_size(value: Any, name: str) -> int:
@@ -319,7 +314,7 @@ def as_size(value: Any, name: str) -> int:
 
 def as_deviation(value: Any, name: str) -> float:
     """Validate a standard deviation, a number that is not negative."""
-    deviation = float(as_floats(value, name, ndim=(0,)))
+    deviation = as_number(value, name)
     if deviation < 0:
         raise InputError(f"{name} must not be negative, got {deviation:g}")
     return deviation
@@ -347,11 +342,10 @@ def size_of(matrix: Float) -> str:
 
 
 def _as_data(X: Any) -> Float:
-    X = as_floats(X, "X", ndim=(2,))
-    if X.size == 0:
-        raise InputError(f"X must have at least one sample (row) and one feature (column), got {X.shape}")
-    found: Float = X
-    return found
+    data = as_floats(X, "X", ndim=(2,))
+    if data.size == 0:
+        raise InputError(f"X must have at least one sample (row) and one feature (column), got {data.shape}")
+    return data
 
 
 def _frame(rng: np.random.Generator, size: int, count: int) -> Float:

@@ -13,9 +13,10 @@ from tacit.data.entries import Entries, Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.factors import Factors, SymmetricFactors
 from tacit.models.linear import as_deviation, as_generator, as_layers, as_size, size_of
-from tacit.models.model import Model
+from tacit.models.model import Model, fixed_start
 from tacit.models.parametrizations import Weights
 
+_ROWS = "the model takes matrices with {} rows, but the data has {}"
 _SYMMETRIC = 1e-12  # asymmetry of a measurement that is round-off, relative to its largest entry
 
 
@@ -79,8 +80,7 @@ class Factorization(_MatrixModel):
 
     def __post_init__(self) -> None:
         U, V = as_layers(left=self.left, right=self.right)
-        object.__setattr__(self, "left", U)
-        object.__setattr__(self, "right", V)
+        self._store(left=U, right=V)
 
     @classmethod
     def gaussian(
@@ -121,21 +121,12 @@ class Factorization(_MatrixModel):
         d1, d2 = as_size(rows, "shape[0]"), as_size(columns, "shape[1]")
         k, deviation, rng = _as_width(width), _positive(scale), as_generator(seed)
         if k is None:
-            return cls(*_identity(d1, d2, deviation))
+            return cls(*np.split(deviation * np.eye(d1 + d2), [d1]))
         return cls(deviation * rng.standard_normal((d1, k)), deviation * rng.standard_normal((d2, k)))
 
     def __repr__(self) -> str:
-        infinite = self._infinite_width()
+        infinite = _infinite_width(np.vstack([self.left, self.right]), "M̄(0)")
         return f"Factorization(left=<{size_of(self.left)}>, right=<{size_of(self.right)}>{infinite})"
-
-    def _infinite_width(self) -> str:
-        """A note for the representation if the weights stand for an infinite width."""
-        scale = float(self.left.flat[0])
-        exact = _identity(len(self.left), len(self.right), scale)
-        ours = (self.left, self.right)
-        if not all(a.shape == b.shape and np.array_equal(a, b) for a, b in zip(ours, exact, strict=True)):
-            return ""
-        return f", width ∞: M̄(0) = {scale:g}²·I"
 
     def describe(self) -> str:
         """The model and its sizes, in one line."""
@@ -159,8 +150,7 @@ class Factorization(_MatrixModel):
 
     def start(self, d: int | None = None) -> Weights:
         """U and V at initialization. d: the number of rows of the measurements."""
-        _check_rows(self.left, d)
-        return {"U": self.left.copy(), "V": self.right.copy()}
+        return fixed_start({"U": self.left, "V": self.right}, len(self.left), d, _ROWS)
 
     def lifted(self) -> Float:
         """M̄ = [U; V][U; V]ᵀ at initialization, (d₁+d₂, d₁+d₂), which determines the flow of U Vᵀ."""
@@ -206,12 +196,8 @@ class SymmetricFactorization(_MatrixModel):
         return SymmetricFactors()
 
     def __post_init__(self) -> None:
-        W = as_floats(self.weights, "weights", ndim=(0, 1, 2))
-        if W.ndim != 2 or W.size == 0:
-            raise InputError(f"weights must be a matrix with one column per hidden unit, got shape {W.shape}")
-        if not W.any():
-            raise InputError("weights are all 0, and such weights never move; change one of them")
-        object.__setattr__(self, "weights", W.copy())
+        (W,) = as_layers(weights=self.weights)
+        self._store(weights=W)
 
     @classmethod
     def gaussian(
@@ -243,11 +229,8 @@ class SymmetricFactorization(_MatrixModel):
         return np.asarray(self.weights @ self.weights.T)
 
     def __repr__(self) -> str:
-        W = self.weights
-        scale = float(W.flat[0])
-        exact = W.shape[0] == W.shape[1] and np.array_equal(W, scale * np.eye(len(W)))
-        infinite = f", width ∞: W Wᵀ = {scale:g}²·I" if exact else ""
-        return f"SymmetricFactorization(weights=<{size_of(W)}>{infinite})"
+        infinite = _infinite_width(self.weights, "W Wᵀ")
+        return f"SymmetricFactorization(weights=<{size_of(self.weights)}>{infinite})"
 
     def describe(self) -> str:
         """The model and its sizes, in one line."""
@@ -269,35 +252,26 @@ class SymmetricFactorization(_MatrixModel):
                     "on the diagonal; use Factorization, or measure (E + Eᵀ)/2 for each E of X.dense()"
                 )
             X = X.dense()
-        X = _as_matrices(X, d, d)
-        skew = np.abs(X - X.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
-        wrong = skew > _SYMMETRIC * np.abs(X).max(axis=(1, 2), initial=0.0)
+        matrices = _as_matrices(X, d, d)
+        skew = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+        wrong = skew > _SYMMETRIC * np.abs(matrices).max(axis=(1, 2), initial=0.0)
         if wrong.any():
             raise InputError(
                 f"a symmetric factorization takes symmetric measurements, but X[{int(wrong.argmax())}] is "
                 "not symmetric; use (X + Xᵀ)/2, which has the same outputs"
             )
-        found: Float = X
-        return found
+        return matrices
 
     def start(self, d: int | None = None) -> Weights:
         """W at initialization. d: the number of rows of the measurements."""
-        _check_rows(self.weights, d)
-        return {"W": self.weights.copy()}
-
-
-def _check_rows(weights: Float, d: int | None) -> None:
-    """Raise `InputError` if measurements with d rows do not match the weights."""
-    if d not in (None, len(weights)):
-        raise InputError(f"the model takes matrices with {len(weights)} rows, but the data has {d}")
+        return fixed_start({"W": self.weights}, len(self.weights), d, _ROWS)
 
 
 def _as_matrices(X: Any, d1: int, d2: int) -> Float:
-    X = as_floats(X, "X", ndim=(3,))
-    if X.shape[1:] != (d1, d2):
-        raise InputError(f"X must have shape (samples, {d1}, {d2}) for this model, got {X.shape}")
-    found: Float = X
-    return found
+    matrices = as_floats(X, "X", ndim=(3,))
+    if matrices.shape[1:] != (d1, d2):
+        raise InputError(f"X must have shape (samples, {d1}, {d2}) for this model, got {matrices.shape}")
+    return matrices
 
 
 def _as_width(width: Any) -> int | None:
@@ -313,6 +287,7 @@ def _positive(scale: Any) -> float:
     return deviation
 
 
-def _identity(d1: int, d2: int, scale: float) -> tuple[Float, Float]:
-    """U = scale·[I 0] and V = scale·[0 I]."""
-    return scale * np.eye(d1, d1 + d2), scale * np.eye(d2, d1 + d2, d1)
+def _infinite_width(W: Float, name: str) -> str:
+    """A note for the representation if the stacked weights W = scale·I stand for an infinite width."""
+    scale = float(W.flat[0])
+    return f", width ∞: {name} = {scale:g}²·I" if np.array_equal(W, scale * np.eye(len(W))) else ""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_floats, as_number
 from tacit.data.printable import shown
 from tacit.errors import InputError
-from tacit.models.model import Model
+from tacit.models.model import Model, fixed_start
 from tacit.models.parametrizations import Perceptron, Weights
 from tacit.potentials import Bregman, NeuronPotential
 
@@ -53,9 +53,8 @@ class Neuron(Model):
     slope: float = 1.0
 
     def __post_init__(self) -> None:
-        output = float(as_floats(self.output, "output", ndim=(0,)))
+        output, slope = as_number(self.output, "output"), as_number(self.slope, "slope")
         weights = as_floats(self.weights, "weights", ndim=(1,))
-        slope = float(as_floats(self.slope, "slope", ndim=(0,)))
         if len(weights) == 0:
             raise InputError("weights must have one entry per feature, got none")
         if output == 0 and not weights.any():
@@ -65,9 +64,7 @@ class Neuron(Model):
                 f"slope must be above 0 and at most 1, got {self.slope}; 1 gives a linear neuron, and "
                 "the theorems do not cover slope 0 (ReLU)"
             )
-        object.__setattr__(self, "output", output)
-        object.__setattr__(self, "weights", weights.copy())
-        object.__setattr__(self, "slope", slope)
+        self._store(output=output, weights=weights.copy(), slope=slope)
 
     @classmethod
     def from_scale(
@@ -96,8 +93,7 @@ class Neuron(Model):
         Neuron
             The neuron with these layers.
         """
-        product = float(as_floats(scale, "scale", ndim=(0,)))
-        s = float(as_floats(shape, "shape", ndim=(0,)))
+        product, s = as_number(scale, "scale"), as_number(shape, "shape")
         along = as_floats(direction, "direction", ndim=(1,))
         if product <= 0:
             raise InputError(f"scale must be positive, got {scale}")
@@ -108,7 +104,7 @@ class Neuron(Model):
             )
         if not along.any():
             raise InputError("direction must not be zero; it can have any other length")
-        if float(as_floats(sign, "sign", ndim=(0,))) not in (1.0, -1.0):
+        if as_number(sign, "sign") not in (1.0, -1.0):
             raise InputError(f"sign must be 1 or -1, got {sign}")
         unit = along / np.abs(along).max()  # because squares of tiny or huge numbers leave the float range
         unit /= np.linalg.norm(unit)
@@ -129,25 +125,24 @@ class Neuron(Model):
     @property
     def scale(self) -> float:
         """α = |a|·‖w‖, the norm of the predictor at initialization (Azulay et al. 2021, Section 7.2)."""
-        return float(abs(self.output) * math.hypot(*self.weights))
+        return self._sizes[0] * self._sizes[1]
 
     @property
     def shape(self) -> float:
         """s = (|a| − ‖w‖)/(|a| + ‖w‖): 0 if the layers are balanced (Azulay et al. 2021, Lemma 1)."""
-        return self._difference / self._sum
+        a, w = self._sizes
+        return (a - w) / (a + w)
 
     @property
     def delta(self) -> float:
         """δ = a² − ‖w‖², conserved by the flow (Azulay et al. 2021, Section 6), without cancellation."""
-        return self._difference * self._sum
+        a, w = self._sizes
+        return (a - w) * (a + w)
 
     @property
-    def _difference(self) -> float:
-        return float(abs(self.output) - math.hypot(*self.weights))
-
-    @property
-    def _sum(self) -> float:
-        return float(abs(self.output) + math.hypot(*self.weights))
+    def _sizes(self) -> tuple[float, float]:
+        """|a| and ‖w‖."""
+        return abs(self.output), math.hypot(*self.weights)
 
     def two_layers(self) -> tuple[Float, Float]:
         """w as a column, and a as a matrix."""
@@ -169,9 +164,7 @@ class Neuron(Model):
 
     def start(self, d: int | None = None) -> Weights:
         """a and w at initialization."""
-        if d not in (None, len(self.weights)):
-            raise InputError(f"the model has {len(self.weights)} features but the data has {d}")
-        return {"a": np.array(self.output), "w": self.weights.copy()}
+        return fixed_start({"a": self.output, "w": self.weights}, len(self.weights), d)
 
     def potential(self, d: int | None = None) -> Bregman:
         """The Bregman divergence of q of Theorems 2 and 4 from w̃(0), if a keeps its sign.

@@ -5,7 +5,11 @@ r"""Parametrizations: maps from weights θ to predictors w. They hold no weights
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,8 @@ from tacit.potentials.arrays import array_namespace
 
 Invariants = dict[str, tuple[Float, Float]]
 Blocks = dict[tuple[str, str], Float]  # blocks of a symmetric matrix, by the names of two weights
+SIDES = ("₊", "₋")  # of a diagonal network: the products that are added and subtracted
+_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _KINK = 1e-9  # width over which the kink of a leaky neuron is smoothed, relative to its largest input
 
 
@@ -202,30 +208,70 @@ class Powers(Elementwise):
 
 
 @dataclass(frozen=True)
-class Products(Elementwise):
-    """w̃ = u₊∘v₊ − u₋∘v₋ (Azulay et al. 2021, Section 4)."""
+class LayerProducts(Elementwise):
+    """w = ∏ aⱼ₊ − ∏ aⱼ₋, two products of `depth` layers."""
+
+    depth: int
+
+    def names(self, side: str) -> list[str]:
+        """The names of the weights of every layer on one side, such as a₁₊."""
+        return [f"a{str(layer + 1).translate(_DIGITS)}{side}" for layer in range(self.depth)]
+
+    def _sides(self, weights: Weights) -> Iterator[tuple[int, list[str], list[Any]]]:
+        """The sign, the names and the layers of both products."""
+        for sign, side in zip((1, -1), SIDES, strict=True):
+            names = self.names(side)
+            yield sign, names, [weights[name] for name in names]
 
     def predictor(self, weights: Weights) -> Any:
-        """u₊v₊ − u₋v₋."""
-        return weights["u₊"] * weights["v₊"] - weights["u₋"] * weights["v₋"]
+        """∏ aⱼ₊ − ∏ aⱼ₋."""
+        plus, minus = (_product(layers) for _, _, layers in self._sides(weights))
+        return plus - minus
 
     def slopes(self, weights: Weights) -> dict[str, Float]:
-        """v₊, u₊, −v₋, −u₋."""
-        return {"u₊": weights["v₊"], "v₊": weights["u₊"], "u₋": -weights["v₋"], "v₋": -weights["u₋"]}
+        """±∏ aₖ over the other layers k ≠ j."""
+        return {
+            name: sign * _product(layers[:j] + layers[j + 1 :])
+            for sign, names, layers in self._sides(weights)
+            for j, name in enumerate(names)
+        }
 
     def bends(self, weights: Weights) -> Blocks:
-        """1 and −1."""
-        ones = np.ones_like(weights["u₊"])
-        return {("u₊", "v₊"): ones, ("u₋", "v₋"): -ones}
+        """±∏ aₖ over the layers k ≠ i, j."""
+        return {
+            (names[i], names[j]): sign * _product(layers[:i] + layers[i + 1 : j] + layers[j + 1 :])
+            for sign, names, layers in self._sides(weights)
+            for i, j in combinations(range(self.depth), 2)
+        }
+
+    def invariants(self, weights: Weights) -> Invariants:
+        """Differences of the squares of consecutive layers."""
+        return {
+            f"{second}² − {first}²": ((b - a) * (b + a), a**2 + b**2)
+            for _, names, layers in self._sides(weights)
+            for (first, a), (second, b) in pairwise(zip(names, layers, strict=True))
+        }
+
+
+def _product(layers: list[Any]) -> Any:
+    return reduce(operator.mul, layers, 1.0)
+
+
+@dataclass(frozen=True)
+class Products(LayerProducts):
+    """w̃ = u₊∘v₊ − u₋∘v₋ (Azulay et al. 2021, Section 4)."""
+
+    depth: int = 2
+
+    def names(self, side: str) -> list[str]:
+        """u and v."""
+        return [f"u{side}", f"v{side}"]
 
     def invariants(self, weights: Weights) -> Invariants:
         """δ± = v±² − u±² and c = u₊u₋ + v₊v₋ (Appendix A, equation 17)."""
+        found = {f"δ{name[1]} = {name}": terms for name, terms in super().invariants(weights).items()}
         u, v, up, vp = (weights[name] for name in ("u₊", "v₊", "u₋", "v₋"))
-        return {
-            "δ₊ = v₊² − u₊²": ((v - u) * (v + u), u**2 + v**2),
-            "δ₋ = v₋² − u₋²": ((vp - up) * (vp + up), up**2 + vp**2),
-            "c = u₊u₋ + v₊v₋": (u * up + v * vp, np.abs(u * up) + np.abs(v * vp)),
-        }
+        return found | {"c = u₊u₋ + v₊v₋": (u * up + v * vp, np.abs(u * up) + np.abs(v * vp))}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,11 @@ matrix A that does not depend on the width: the row space of Z is constant. If Z
 factor C, which has few columns, is a network with the same predictor at all times. Without this
 reduction, the cost would grow with the width. The part of U outside the row space of X is constant (Min et
 al. 2021, Section 3).
+
+Commuting measurements of a matrix have a basis in which they are diagonal. From M̄(0) = s²·I the flow remains
+diagonal in that basis (Woodworth et al. 2020, Theorem 4 and Appendix G). Round-off off the diagonal must be
+set to 0: at small scales a mode can grow by a factor of e^{27}, shrink back and be replaced by another, and
+an off-diagonal entry of 1e-16 meanwhile grows to 1e-3.
 """
 
 from __future__ import annotations
@@ -20,6 +25,8 @@ from tacit.data.arrays import Float
 from tacit.numerics.subspaces import row_space
 
 Weights = dict[str, Any]
+_ROUNDING = 1e-13  # round-off per row and column, relative to the largest entry of a measurement
+_SEED = 6  # of the random combination whose singular vectors give the basis; almost any combination will do
 
 
 def same(weights: Weights) -> Weights:
@@ -36,8 +43,8 @@ class Widened:
 
     inner: str
     outer: str
-    basis: Float | None = None
-    outside: Float | float = 0.0
+    basis: Float
+    outside: Float
     Q: Float | None = None
 
     def __call__(self, weights: Weights) -> Weights:
@@ -45,19 +52,18 @@ class Widened:
         inner, outer = weights[self.inner], weights[self.outer]
         if self.Q is not None:
             inner, outer = inner @ self.Q.T, outer @ self.Q.T
-        inner = inner if self.basis is None else self.basis @ inner
-        return {**weights, self.inner: inner + self.outside, self.outer: outer}
+        return {**weights, self.inner: self.basis @ inner + self.outside, self.outer: outer}
 
 
 @dataclass(frozen=True, eq=False)
 class Rotated:
-    """The map from the reduced weights of a single layer to those of the model, W Qᵀ."""
+    """The map from layers of reduced width to those of the model, W Qᵀ."""
 
     Q: Float
 
     def __call__(self, weights: Weights) -> Weights:
         """The weights of the model."""
-        return {**weights, "W": weights["W"] @ self.Q.T}
+        return {name: layer @ self.Q.T for name, layer in weights.items()}
 
 
 @dataclass(frozen=True)
@@ -81,28 +87,31 @@ def reduced_layers(weights: Weights, X: Float) -> Reduction:
     basis = _visible(X)
     inner = basis.T @ weights["U"]
     outside = weights["U"] - basis @ inner
-    narrow, Q = _narrow(np.vstack([inner, weights["V"]]))
+    narrow, Q = _narrow(stacked({"U": inner, "V": weights["V"]}))
     constant = outside if Q is None else outside @ Q
-    rank = basis.shape[1]
 
     def predictor(small: Weights) -> Float:
         return np.asarray(basis @ (small["U"] @ small["V"].T) + constant @ small["V"].T)
 
-    small = {"U": narrow[:rank].copy(), "V": narrow[rank:].copy()}
+    small = unstacked(narrow, {"U": inner, "V": weights["V"]})
     return Reduction(small, X @ basis, predictor, Widened("U", "V", basis, outside, Q), ("U", "V"))
 
 
-def reduced_factors(weights: Weights) -> tuple[Weights, Widened]:
-    """Reduce ⟨UVᵀ, X⟩ to a width of at most rows + columns."""
-    rows = len(weights["U"])
-    narrow, Q = _narrow(np.vstack([weights["U"], weights["V"]]))
-    return {"U": narrow[:rows].copy(), "V": narrow[rows:].copy()}, Widened("U", "V", Q=Q)
+def stacked(weights: Weights) -> Float:
+    """The layers of a factorization, one below the other."""
+    return np.vstack(list(weights.values()))
 
 
-def reduced_square(weights: Weights) -> tuple[Weights, Callable[[Weights], Weights]]:
-    """Reduce ⟨WWᵀ, X⟩ to a width of at most the number of rows."""
-    narrow, Q = _narrow(weights["W"])
-    return {"W": narrow.copy()}, same if Q is None else Rotated(Q)
+def unstacked(W: Float, weights: Weights) -> Weights:
+    """Copies of the rows of W as layers with the names and the numbers of rows of these weights."""
+    ends = np.cumsum([len(layer) for layer in weights.values()])[:-1]
+    return {name: rows.copy() for name, rows in zip(weights, np.split(W, ends), strict=True)}
+
+
+def narrowed(weights: Weights) -> tuple[Weights, Callable[[Weights], Weights]]:
+    """Reduce ⟨UVᵀ, X⟩ or ⟨WWᵀ, X⟩ to a width of at most the number of rows of all layers."""
+    narrow, Q = _narrow(stacked(weights))
+    return unstacked(narrow, weights), same if Q is None else Rotated(Q)
 
 
 def reduced_neuron(weights: Weights, X: Float) -> Reduction:
@@ -130,3 +139,53 @@ def _narrow(Z: Float) -> tuple[Float, Float | None]:
         return Z, None
     Q, R = scipy.linalg.qr(Z.T, mode="economic", check_finite=False)
     return np.asarray(R.T, dtype=float), np.asarray(Q, dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Orthogonal P and Q with PᵀXₙQ diagonal for every n, and X, the measurements PᵀXₙQ."""
+
+    P: Float
+    Q: Float
+    X: Float
+
+
+def alignment(X: Float, symmetric: bool = False) -> Alignment | None:
+    """The common basis of measurements, or None unless all XₙXₘᵀ and XₙᵀXₘ are symmetric up to round-off."""
+    mixed = np.tensordot(np.random.default_rng(_SEED).standard_normal(len(X)), X, 1)
+    if symmetric:
+        P = Q = np.linalg.eigh(mixed)[1]
+    else:
+        P, _, Qt = np.linalg.svd(mixed)
+        Q = Qt.T
+    turned = P.T @ X @ Q
+    off_diagonal = np.eye(*mixed.shape) == 0
+    sizes = np.abs(X).max(axis=(1, 2))
+    largest = np.abs(turned[:, off_diagonal]).max(axis=1, initial=0.0)
+    if (largest > _ROUNDING * sum(mixed.shape) * sizes).any():
+        return None
+    return Alignment(P, Q, np.where(off_diagonal, 0.0, turned))
+
+
+def identity_scale(W: Float) -> float | None:
+    """s if W Wᵀ = s²·I up to round-off, otherwise None."""
+    if W.shape[1] < W.shape[0]:
+        return None
+    lifted = W @ W.T
+    size = float(np.trace(lifted)) / len(W)
+    exact = np.abs(lifted - size * np.eye(len(W))).max() <= _ROUNDING * size
+    return float(np.sqrt(size)) if exact else None
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """The map from weights W' in the basis B of the alignment to those of the model, W = B·W'·(BᵀW₀/s)."""
+
+    bases: dict[str, Float]
+    first: Weights  # W₀, layer by layer
+    scale: float
+
+    def __call__(self, weights: Weights) -> Weights:
+        """The weights of the model."""
+        inner = stacked({name: self.bases[name].T @ first for name, first in self.first.items()}) / self.scale
+        return {name: self.bases[name] @ (layer @ inner) for name, layer in weights.items()}

@@ -10,7 +10,8 @@ to the kernel (the 1 is that of the bias), and N·m numbers for each unit replac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,19 +48,22 @@ def dense_layers(module: Any, trained: set[str]) -> dict[str, Any]:
     }
 
 
-def called_once(run: Callable[[], Any], layers: dict[str, Any]) -> list[str]:
-    """Names of the layers that a forward pass calls exactly once, with one vector for each sample."""
-    calls: dict[str, list[int]] = {name: [] for name in layers}
-    handles = [
-        layer.register_forward_hook(lambda _, inputs, __, name=name: calls[name].append(inputs[0].ndim))
-        for name, layer in layers.items()
-    ]
+@contextmanager
+def _hooked(layers: dict[str, Any], hook: Callable[[str], Callable[..., Any]]) -> Iterator[None]:
+    """Call hook(name) after the forward pass of each layer inside this context."""
+    handles = [layer.register_forward_hook(hook(name)) for name, layer in layers.items()]
     try:
-        with torch.no_grad():
-            run()
+        yield
     finally:
         for handle in handles:
             handle.remove()
+
+
+def called_once(run: Callable[[], Any], layers: dict[str, Any]) -> list[str]:
+    """Names of the layers that a forward pass calls exactly once, with one vector for each sample."""
+    calls: dict[str, list[int]] = {name: [] for name in layers}
+    with torch.no_grad(), _hooked(layers, lambda name: lambda _, x, __: calls[name].append(x[0].ndim)):
+        run()
     return [name for name, ndims in calls.items() if ndims == [2]]
 
 
@@ -76,12 +80,8 @@ def factors(run: Callable[[], Any], layers: dict[str, Any], trained: set[str]) -
 
         return shifted
 
-    handles = [layer.register_forward_hook(hook(name)) for name, layer in layers.items()]
-    try:
+    with _hooked(layers, hook):
         outputs = run()
-    finally:
-        for handle in handles:
-            handle.remove()
     gradients = [
         torch.autograd.grad(column.sum(), list(shifts.values()), retain_graph=True, allow_unused=True)
         for column in outputs.T

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -33,30 +33,12 @@ _FIRST_POWERS = 8  # iterations of the power method at the start; later calls co
 _UPDATE_EVERY = 20  # steps between updates of the largest eigenvalue, by one iteration each
 
 
-class Trainable(Protocol):
-    """A system that can be trained: a state (an array) with outputs (N, m).
-
-    top: the current estimate of the first eigenvector of K H, of length 1.
-    """
-
-    top: Float
-
-    def outputs(self, state: Float) -> Float:
-        """The outputs f of a state."""
-
-    def direction(self, state: Float, p: Float) -> tuple[Float, float]:
-        """The velocity of the state for the negative loss gradient p, and pᵀK p."""
-
-    def times_kernel(self, state: Float, u: Float) -> Float:
-        """The product K u with the tangent kernel at this state."""
-
-    def longest(self, state: Float, direction: Float) -> float:
-        """The longest step allowed from this state."""
-
-
 @dataclass(eq=False)
 class WeightTraining:
-    """The weights of a network at inputs X. top: initially the first eigenvector of its kernel."""
+    """The weights of a network at inputs X. top: the estimate of the first eigenvector of K H, of length 1.
+
+    Initially it is that of the kernel K.
+    """
 
     network: Network
     X: Any
@@ -96,7 +78,7 @@ class WeightTraining:
 
 @dataclass(eq=False)
 class CoefficientTraining:
-    """The coefficients c of the linearized model, f = f(0) + K c."""
+    """The coefficients c of the linearized model, f = f(0) + K c. top: as for `WeightTraining`."""
 
     kernel: Float
     start: Float  # (N, m)
@@ -119,6 +101,9 @@ class CoefficientTraining:
         return np.inf
 
 
+Trainable = WeightTraining | CoefficientTraining
+
+
 @dataclass(frozen=True, eq=False)
 class Trained:
     """The end of a training. reached: whether it reached its accuracy; reason: why it stopped otherwise."""
@@ -132,6 +117,21 @@ class Trained:
     reason: str
     accuracies: Float = field(repr=False)  # after each step
     times: Float = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ray:
+    """The states at steps of any size in one direction. speed: ‖Jᵀp‖², the decrease of the loss per size."""
+
+    subject: Trainable
+    state: Float
+    f: Float
+    direction: Float
+    speed: float
+
+    def outputs(self, h: float) -> Float:
+        """The outputs after a step of size h."""
+        return self.subject.outputs(self.state + h * self.direction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,24 +152,26 @@ class Descent:
         """Train from this state until the goal or the largest number of steps is reached."""
         f = subject.outputs(state)
         accuracies, times = [self.accuracy(f)], [0.0]
-        stiffness, step, steps, reason = 0.0, np.inf, 0, ""
-        powers = _FIRST_POWERS
-        while accuracies[-1] < self.goal and not reason:
-            direction, speed = subject.direction(state, self.negative_gradient(f))
-            if not speed > 0:
+        stiffness, step, steps, reason, powers = 0.0, np.inf, 0, "", _FIRST_POWERS
+        while accuracies[-1] < self.goal:
+            ray = _Ray(subject, state, f, *subject.direction(state, self.negative_gradient(f)))
+            if not ray.speed > 0:
                 reason = "the gradient is 0"
                 break
             if len(times) % _UPDATE_EVERY == 1:
                 stiffness, powers = self._stiffness(subject, state, f, powers), 1
-            step = min(step, self.stride / max(stiffness, 1e-300), subject.longest(state, direction))
-            after, step, steps, reason = self._step(subject, state, f, direction, speed, step, steps)
-            if after is None:
+            step = min(step, self.stride / max(stiffness, 1e-300), subject.longest(state, ray.direction))
+            found, attempts = self._step(ray, step, self.most_steps - steps)
+            steps += attempts
+            if found is None:
+                reason = "no step lowers the loss" if steps < self.most_steps else ""
                 break
+            after, step = found
             level = self.accuracy(after)
             if level > self.goal:
-                step, after = self._shortened(subject, state, direction, step)
+                step, after = self._shortened(ray, step)
                 level = self.goal
-            state, f = state + step * direction, after
+            state, f = state + step * ray.direction, after
             times.append(times[-1] + step * self._time_unit(accuracies[-1], level))
             accuracies.append(level)
             step *= _CONTROL.growth[0]
@@ -190,53 +192,36 @@ class Descent:
             subject.top = product / size
         return size
 
-    def _step(
-        self,
-        subject: Trainable,
-        state: Float,
-        f: Float,
-        direction: Float,
-        speed: float,
-        step: float,
-        steps: int,
-    ) -> tuple[Float | None, float, int, str]:
-        """Outputs after an acceptable step, its size, the count of steps, and the reason if there is none."""
-        p, lower = self.negative_gradient(f), list[tuple[Float, float]]()
+    def _step(self, ray: _Ray, step: float, most: int) -> tuple[tuple[Float, float] | None, int]:
+        """Outputs after an acceptable step and its size, or None, and the number of attempts."""
+        p, f, lower, attempts = self.negative_gradient(ray.f), ray.f, list[tuple[Float, float]](), 0
 
         def attempt(h: float) -> tuple[Float | None, float]:
-            nonlocal steps
-            if steps >= self.most_steps:
+            nonlocal attempts
+            if attempts >= most:
                 return None, np.inf
-            steps += 1
-            after = subject.outputs(state + h * direction)
+            attempts += 1
+            after = ray.outputs(h)
             if not np.isfinite(after).all():
                 return None, np.inf
             # The trapezoidal rule avoids the cancellation in a difference of losses.
             decrease = float(np.sum((p + self.negative_gradient(after)) * (after - f))) / 2
             if decrease > 0:
                 lower.append((after, h))
-            acceptable = _DECREASE[0] <= decrease / (h * speed) <= _DECREASE[1]
+            acceptable = _DECREASE[0] <= decrease / (h * ray.speed) <= _DECREASE[1]
             return (after, 0.0) if acceptable else (None, np.inf)
 
         taken = _CONTROL.search(attempt, step)
-        if taken is not None:
-            return taken.step, taken.h, steps, ""
-        if lower:
-            return *lower[0], steps, ""
-        if steps >= self.most_steps:
-            return None, step, steps, f"the limit of {steps:,} steps is reached"
-        return None, step, steps, "no step lowers the loss"
+        return (taken.step, taken.h) if taken is not None else next(iter(lower), None), attempts
 
-    def _shortened(
-        self, subject: Trainable, state: Float, direction: Float, step: float
-    ) -> tuple[float, Float]:
+    def _shortened(self, ray: _Ray, step: float) -> tuple[float, Float]:
         """The step size at which the accuracy equals the goal, and the outputs there."""
 
         def excess(h: float) -> float:
-            return self.accuracy(subject.outputs(state + h * direction)) - self.goal
+            return self.accuracy(ray.outputs(h)) - self.goal
 
         h = crossing(excess, 0.0, step, rtol=1e-10) if excess(0.0) < 0 else 0.0
-        return h, subject.outputs(state + h * direction)
+        return h, ray.outputs(h)
 
     def _time_unit(self, first: float, last: float) -> float:
         """Time for each unit of η: 1/L for relative losses, 1 otherwise."""

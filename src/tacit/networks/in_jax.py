@@ -15,40 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from tacit.autodiff import jax, jnp
-from tacit.errors import InputError, TacitError
+from tacit.autodiff import jax, jnp, readable_errors
+from tacit.errors import InputError
 from tacit.networks.backend import Array, Backend, Layer, layers_of
 from tacit.pickling import Carried, carried, name_of_function
+
+_USAGE = "take the parameters and X with samples first, and return an array of shape (N,) or (N, outputs)"
 
 
 def _is_weight(leaf: Any) -> bool:
     """Whether a leaf is a floating-point array. A Python number is a setting, such as a dropout rate."""
-    if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape"):
-        return False
-    return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
-
-
-@contextmanager
-def _as_input_errors(what: str) -> Any:
-    """Turn errors raised by JAX or by the user's function into an `InputError` that names the function."""
-    try:
-        yield
-    except TacitError:
-        raise
-    except jax.errors.JAXTypeError as error:
-        raise InputError(
-            f"{what} cannot be traced by JAX: use jax.numpy, and avoid branches on values as well as "
-            f"np.asarray or float() of anything computed from the parameters or X ({_first_line(error)})"
-        ) from error
-    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
-        raise InputError(
-            f"{what} failed: {type(error).__name__}: {_first_line(error)}; it must take the parameters and X "
-            "with samples first, and return an array of shape (N,) or (N, outputs)"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+    return hasattr(leaf, "shape") and bool(jnp.issubdtype(getattr(leaf, "dtype", int), jnp.inexact))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +67,7 @@ class InJax:
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The leaves that are floating-point arrays, in the order of the tree."""
-        weights = [(name, leaf.shape) for name, leaf in self._leaves if _is_weight(leaf)]
-        return layers_of([name for name, _ in weights], [shape for _, shape in weights])
+        return layers_of((name, leaf.shape) for name, leaf in self._leaves if _is_weight(leaf))
 
     @cached_property
     def fixed(self) -> tuple[str, ...]:
@@ -137,7 +113,7 @@ class InJax:
 
     def untraced(self, weights: Array, X: Array) -> Array:
         """f(θ, X) without compilation, operation by operation."""
-        with self._precision(weights), _as_input_errors(f"apply ({self.name()})"):
+        with self._computing(weights):
             params = self.tree(self.parts(jnp.asarray(weights)))
             return np.asarray(self.apply(params, jnp.asarray(self._inputs(weights, X))))
 
@@ -185,13 +161,19 @@ class InJax:
         with jax.enable_x64(array.dtype == np.float64), jax.default_matmul_precision("highest"):
             yield
 
+    @contextmanager
+    def _computing(self, weights: Array) -> Any:
+        """Compute in the precision of the weights; errors name the function."""
+        with self._precision(weights), readable_errors(f"apply ({self.name()})", _USAGE):
+            yield
+
     def _inputs(self, weights: Array, X: Array) -> Array:
         """X in the precision of the weights; integers stay integers, for embeddings."""
         with np.errstate(over="ignore"):  # overflow gives infinite outputs, which are reported
             return X if X.dtype.kind in "iu" else X.astype(weights.dtype, copy=False)
 
     def _call(self, function: Any, weights: Array, X: Array, *others: Array, raw: bool = False) -> Any:
-        with self._precision(weights), _as_input_errors(f"apply ({self.name()})"):
+        with self._computing(weights):
             others = tuple(each.astype(weights.dtype, copy=False) for each in others)
             result = function(self, weights, self._inputs(weights, X), *others)
             return result if raw else np.asarray(result)
@@ -205,7 +187,7 @@ class Doubled:
 
     @property
     def __name__(self) -> str:
-        return f"{getattr(self.apply, '__name__', type(self.apply).__name__)}, doubled"
+        return f"{name_of_function(self.apply)}, doubled"
 
     def __call__(self, params: tuple[Any, Any], X: Any) -> Any:
         return (self.apply(params[0], X) - self.apply(params[1], X)) / math.sqrt(2)
@@ -218,9 +200,7 @@ def _outputs(network: InJax, flat: Any, X: Any) -> Any:
 
 @partial(jax.jit, static_argnums=0)
 def _jvp(network: InJax, flat: Any, X: Any, direction: Any) -> Any:
-    def outputs(parts: Any) -> Any:
-        return network.traced(parts, X)
-
+    outputs = partial(network.traced, X=X)
     return jax.jvp(outputs, (network.parts(flat),), (network.parts(direction),))[1]
 
 

@@ -1,7 +1,8 @@
 """Networks in PyTorch: modules as functions of their parameters, differentiated by `torch.func`.
 
 All computations stay in PyTorch, on the device of the module; only the results become NumPy arrays.
-Converting the module to JAX instead gives errors of 1e-4 for some activations.
+Converting the module to JAX instead gives errors of 1e-4 for some activations. A module whose output is not a
+deterministic function of parameters and one sample is rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import numpy as np
 
 from tacit.errors import InputError, TacitError
 from tacit.networks.backend import Array, Backend, Layer, layers_of
-from tacit.networks.modules import check_module, takes_integers
 from tacit.packages import needed
 
 with needed("torch", "Network.from_torch"):
@@ -37,6 +37,12 @@ from tacit.networks.dense import (
 )
 
 Tensors = dict[str, Any]
+_RANDOM = {  # modules that are random in training mode if this attribute is positive
+    torch.nn.modules.dropout._DropoutNd: "p",
+    torch.nn.RNNBase: "dropout",
+    torch.nn.MultiheadAttention: "dropout",
+    torch.nn.RReLU: "upper",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +77,7 @@ class InTorch:
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The trained parameters, in the order of the module."""
-        return layers_of(self.trained, [tuple(each.shape) for each in self.trained.values()])
+        return layers_of((name, each.shape) for name, each in self.trained.items())
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -225,7 +231,9 @@ class InTorch:
 
     @cached_property
     def _takes_integers(self) -> bool:
-        return takes_integers(self.skeleton)
+        """Whether the module looks up integers in an embedding."""
+        embeddings = torch.nn.Embedding | torch.nn.EmbeddingBag
+        return any(isinstance(each, embeddings) for each in self.skeleton.modules())
 
     def _inputs(self, weights: Array, X: Array) -> Any:
         """X in the precision of the weights; integers stay integers if the module has embeddings."""
@@ -311,3 +319,35 @@ def _array(tensor: Any) -> Array:
     if not isinstance(tensor, torch.Tensor):
         raise InputError(f"the module must return a tensor, got {type(tensor).__name__}")
     return tensor.detach().cpu().numpy()
+
+
+def check_module(module: Any) -> None:
+    """Raise `InputError` if a submodule, in its present mode, is random or mixes the samples of a batch."""
+    for path, each in module.named_modules():
+        name = f"{path} ({type(each).__name__})" if path else type(each).__name__
+        batch = isinstance(each, torch.nn.modules.batchnorm._BatchNorm)
+        instance = isinstance(each, torch.nn.modules.instancenorm._InstanceNorm)
+        if each.training and (batch or (instance and each.track_running_stats)):
+            raise InputError(
+                f"batch normalization in training mode ({name}) makes the output for a sample depend on the "
+                "other samples: call module.eval() before Network.from_torch(module), and module.train() "
+                "afterwards"
+            )
+        if batch and each.running_mean is None:
+            raise InputError(
+                f"{name} keeps no running averages, so that the output for a sample depends on the other "
+                "samples in evaluation mode, too: set track_running_stats=True"
+            )
+        random = (getattr(each, name) > 0 for kind, name in _RANDOM.items() if isinstance(each, kind))
+        if each.training and any(random):
+            raise InputError(
+                f"dropout in training mode ({name}) is random: call module.eval() before "
+                "Network.from_torch(module), and module.train() afterwards"
+            )
+    for name, each in module.named_parameters():
+        if isinstance(each, torch.nn.parameter.UninitializedParameter):
+            raise InputError(f"parameter {name} has no shape yet: run the module once on a batch")
+        if each.is_complex():
+            raise InputError(f"weights must be real, but {name} is complex: use two real parameters instead")
+        if each.device.type == "meta":
+            raise InputError(f"parameter {name} is on the device 'meta' and has no values: load them first")

@@ -8,14 +8,14 @@ are computed repeatedly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tacit.errors import InputError
-from tacit.networks.backend import Array, Backend
+from tacit.networks.backend import Array, Backend, Layer
 
 MEMORY = 1 << 30  # bytes of Jacobian rows kept in memory by default
 _LARGEST_KERNEL = 1 << 32  # bytes; larger kernels raise InputError
@@ -93,12 +93,13 @@ def cost_of(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The Jacobian rows of some inputs, computed in blocks."""
+    """The Jacobian rows of some inputs, computed in blocks. by_columns: compute all of them by columns."""
 
     backend: Backend
     weights: Array
     X: Array
     outputs: int
+    by_columns: bool
 
     @property
     def count(self) -> int:
@@ -106,6 +107,8 @@ class _Rows:
 
     def block(self, begin: int, end: int) -> Any:
         """The rows from begin to end, which are whole samples or some outputs of one sample."""
+        if self.by_columns and (begin, end) == (0, self.count):
+            return self.backend.columns(self.weights, self.X)
         m = self.outputs
         basis = np.eye(m, dtype=self.weights.dtype)
         first, last = begin // m, -(-end // m)
@@ -148,30 +151,53 @@ def tangent_kernel(
 
 
 def _by_rows(backend: Backend, weights: Array, X: Array, Y: Array | None, cost: KernelCost) -> Array:
+    """The product of all Jacobian rows, block by block; a single block if they fit into memory."""
     outputs = cost.rows // len(X)
-    X_rows = _Rows(backend, weights, X, outputs)
-    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs)
-    return (_at_once if cost.jacobian_bytes <= cost.memory else _by_blocks)(X_rows, Y_rows, cost)
-
-
-def _at_once(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
-    backend, weights = X_rows.backend, X_rows.weights
-    by_columns = weights.size == cost.weights < X_rows.outputs
-
-    def all_rows(rows: _Rows) -> Any:
-        return backend.columns(weights, rows.X) if by_columns else rows.block(0, rows.count)
-
-    first = all_rows(X_rows)
-    return backend.inner(first, first if Y_rows is X_rows else all_rows(Y_rows))
-
-
-def _by_blocks(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
-    K = np.empty((X_rows.count, Y_rows.count), dtype=X_rows.weights.dtype)
-    for a, b in _blocks(X_rows.count, X_rows.outputs, cost.block):
+    by_columns = weights.size == cost.weights < outputs
+    X_rows = _Rows(backend, weights, X, outputs, by_columns)
+    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs, by_columns)
+    K = np.empty((X_rows.count, Y_rows.count), dtype=weights.dtype)
+    for a, b in _blocks(X_rows.count, outputs, cost.block):
         first = X_rows.block(a, b)
-        for c, d in _blocks(Y_rows.count, Y_rows.outputs, cost.block, a if Y_rows is X_rows else 0):
-            second = first if Y_rows is X_rows and (a, b) == (c, d) else Y_rows.block(c, d)
-            K[a:b, c:d] = X_rows.backend.inner(first, second)
-            if Y_rows is X_rows:
+        for c, d in _blocks(Y_rows.count, outputs, cost.block, 0 if Y is not None else a):
+            second = first if Y is None and (a, b) == (c, d) else Y_rows.block(c, d)
+            K[a:b, c:d] = backend.inner(first, second)
+            if Y is None:
                 K[c:d, a:b] = K[a:b, c:d].T
     return K
+
+
+def direction(K: Array) -> Array:
+    """The kernel divided by its Frobenius norm, in double precision; a kernel of zeros stays 0."""
+    K = np.asarray(K, dtype=np.float64)
+    K = K / (float(np.abs(K).max(initial=0.0)) or 1.0)  # without this, squares of large entries overflow
+    return K / (float(np.linalg.norm(K)) or 1.0)
+
+
+def distance_between(first: Array, second: Array) -> float:
+    """The distance 1 − cos φ between two kernels with the angle φ, computed as ½‖K/‖K‖ − K'/‖K'‖‖².
+
+    This formula is accurate for small angles. The distance is 0 if both kernels are 0, and 1 if one of them
+    is. Moroshko et al. 2020, Appendix H.4; Woodworth et al. 2020, Appendix B.
+    """
+    first, second = direction(first), direction(second)
+    if not (first.any() and second.any()):
+        return float(first.any() != second.any())
+    return float(np.sum((first - second) ** 2) / 2)
+
+
+def angle_of(distance: float) -> float:
+    """The angle φ with 1 − cos φ equal to this distance."""
+    return float(2 * np.arcsin(np.sqrt(min(distance, 2.0) / 2)))
+
+
+def movement(
+    layers: Sequence[Layer], first: Array, second: Array, dtype: Any = np.float64
+) -> dict[str, float]:
+    """The relative distance ‖W' − W‖/‖W‖ for each layer, computed in dtype; infinite if only W is 0."""
+    found = {}
+    for layer in layers:
+        W, moved = (layer.of(weights).astype(dtype, copy=False) for weights in (first, second))
+        size, change = float(np.linalg.norm(W)), float(np.linalg.norm(moved - W))
+        found[layer.name] = change / size if size > 0 else (np.inf if change > 0 else 0.0)
+    return found

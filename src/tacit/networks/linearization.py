@@ -8,7 +8,8 @@ the coefficients c are trained by the same gradient descent as networks. (Chizat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.losses import Loss
-from tacit.networks.descent import CoefficientTraining, Descent
+from tacit.networks.descent import CoefficientTraining, Descent, Trained
 from tacit.networks.network import Network
 from tacit.numerics.roots import crossing
 
@@ -25,22 +26,6 @@ _STRIDE = 0.25  # largest step in units of 1/λ: half that of networks
 _RECORDS = 100  # accuracies recorded along the way
 _RECORDED = (-4.0, 40.0)  # range of log(λ₁·slope·t) in which they are recorded
 _LOG_TIMES = (-600.0, 600.0)  # range of log(λ₁·slope·t) that is searched; floats hold its exponentials
-_DIFFERENCE = 1e-6  # change of the outputs in finite differences of the loss gradient
-
-
-@dataclass(frozen=True, eq=False)
-class Linearized:
-    """A state of the linearized model. coefficients: (N·m,); reached: whether it has the requested accuracy.
-
-    times, accuracies: the path to this state.
-    """
-
-    coefficients: Float
-    accuracy: float
-    time: float
-    reached: bool
-    times: Float = field(default_factory=lambda: np.zeros(0), repr=False)
-    accuracies: Float = field(default_factory=lambda: np.zeros(0), repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,18 +65,10 @@ class Linearization:
     @cached_property
     def slope(self) -> float:
         """The second derivative of the loss with respect to an output at the start, averaged."""
-        if self.loss.quadratic:
-            return 2 * self.loss.factor(len(self.y))
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], self.y.shape)
-        f = self.start.reshape(self.y.shape)
-        gradients = [self._negative_gradient(f + sign * _DIFFERENCE * signs) for sign in (-1, 1)]
-        change = float(abs(np.sum((gradients[0] - gradients[1]) * signs)))
-        return change / (2 * _DIFFERENCE) / signs.size
-
-    def _negative_gradient(self, f: Float) -> Float:
-        """−∂L/∂f."""
-        gradient = np.asarray(self.loss.pull(f, self.y))
-        return gradient * np.exp(-self.loss.accuracy(f, self.y)) if self.loss.relative else gradient
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], self.start.size)
+        descent = Descent(self.loss, self.y, math.inf, 0)
+        unit = math.exp(-descent.accuracy(self.start)) if self.loss.relative else 1.0
+        return unit * float(abs(np.mean(descent.times_hessian(self.start, signs) * signs)))
 
     @property
     def time_scales(self) -> Float:
@@ -99,16 +76,15 @@ class Linearization:
         rates = self.eigenvalues * self.slope
         return np.where(rates > 0, 1 / np.where(rates > 0, rates, 1.0), np.inf)
 
-    def until(self, accuracy: float, most_steps: int) -> Linearized:
-        """The linearized model trained to this accuracy, or as close to it as possible."""
+    def until(self, accuracy: float, most_steps: int) -> Trained:
+        """The linearized model trained to this accuracy, or as close to it as possible; its state is c."""
         if self.loss.quadratic:
             return self._closed_form(accuracy)
         subject = CoefficientTraining(self.kernel, self.start, self.top)
         descent = Descent(self.loss, self.y, accuracy, _MORE_STEPS * most_steps, stride=_STRIDE)
-        end = descent.run(subject, np.zeros(self.start.size))
-        return Linearized(end.state, end.accuracy, end.time, end.reached, end.times, end.accuracies)
+        return descent.run(subject, np.zeros(self.start.size))
 
-    def _closed_form(self, accuracy: float) -> Linearized:
+    def _closed_form(self, accuracy: float) -> Trained:
         """The flow on the square loss, in closed form."""
         values, vectors = self._eigen
         if not values[0] > 0:
@@ -116,7 +92,7 @@ class Linearization:
         unit = 1 / float(values[0] * self.slope)
         first = vectors.T @ (self.y.reshape(-1) - self.start.ravel())
 
-        def at(log: float) -> Linearized:
+        def at(log: float) -> Trained:
             learned = -np.expm1(-values / values[0] * np.exp(log))  # fraction of each eigenvector
             parts = np.where(values > 0, learned / np.where(values > 0, values, 1.0), 0.0) * first
             return self._at(vectors @ parts, accuracy, unit * float(np.exp(log)))
@@ -133,10 +109,11 @@ class Linearization:
         levels = np.array([at(each).accuracy for each in logs])
         return replace(at(log), reached=not never, times=unit * np.exp(logs), accuracies=levels)
 
-    def _at(self, coefficients: Float, accuracy: float, time: float) -> Linearized:
-        f = (self.start.ravel() + self.kernel @ coefficients).reshape(self.y.shape)
-        level = float(self.loss.accuracy(f, self.y))
-        return Linearized(coefficients, level, time, level >= accuracy)
+    def _at(self, coefficients: Float, accuracy: float, time: float) -> Trained:
+        f = (self.start.ravel() + self.kernel @ coefficients).reshape(self.start.shape)
+        level = float(self.loss.accuracy(f.reshape(self.y.shape), self.y))
+        path = np.array([level]), np.array([time])
+        return Trained(coefficients, f, level, time, 0, level >= accuracy, "", *path)
 
     def change(self, coefficients: Float) -> Float:
         """The change of the weights, θ − θ₀ = Jᵀc."""

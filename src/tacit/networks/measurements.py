@@ -1,4 +1,4 @@
-"""Measurements of `tacit.probe` on a network: before training, and after a short training."""
+"""Measurements of `tacit.probe` on a network: criteria before training, and distances after a short one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.losses import Loss
-from tacit.networks.criteria import moved_kernel, scale_criterion
 from tacit.networks.descent import Descent, Trained, WeightTraining
-from tacit.networks.distances import distance_between
-from tacit.networks.linearization import Linearization, Linearized
+from tacit.networks.kernels import distance_between
+from tacit.networks.linearization import Linearization
 from tacit.networks.network import Network
 
 NEAR = 0.1  # relative distance within which an end gives the regime its name, as in `tacit.regime`
@@ -24,6 +23,8 @@ RESIDUAL = 1e-2  # square loss: residuals at the end, relative to the start or t
 LOSS = 5e-2  # other losses: the loss at the end, relative to the same
 _FOR_SPREAD = 8  # samples needed to measure the spread of the outputs
 HALVED = math.log(2)  # the least gain in accuracy of a training from which a regime is concluded
+_DIFFERENCE = 1e-6  # change of the weights in finite differences of Jacobian products, relative to their norm
+_POWERS = 12  # iterations of the power method, which give the norm to a few percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class Measured:
     scale_criterion: float
     kernel_movement: float
     trained: Trained
-    linearized: Linearized
+    linearized: Trained  # its state is the coefficients of the linearized model
     outputs: Float  # outputs of the trained network on the held-out inputs
     linearized_outputs: Float
     linearization_gap: float
@@ -105,11 +106,11 @@ def measure(
     linear = linear or Linearization.of(network, problem.X, problem.y, problem.loss)
     goal = problem.goal(linear.start)
     first = linear.until(goal, problem.most_steps)
-    criteria = _before_training(linear, linear.change(first.coefficients))
+    criteria = _before_training(linear, linear.change(first.state))
     trained = _train(network, problem, goal, linear.top, watch("training"))
     last = network.with_weights(trained.state)
     at = first if trained.accuracy == goal else linear.until(trained.accuracy, problem.most_steps)
-    ends = last.outputs(problem.X_test), linear.outputs(problem.X_test, linear.change(at.coefficients))
+    ends = last.outputs(problem.X_test), linear.outputs(problem.X_test, linear.change(at.state))
     gap = problem.distance(*ends)
     moved = distance_between(linear.kernel, last.tangent_kernel(problem.X))
     is_kernel = gap < SAME and moved < NEAR  # then the name does not depend on the rich end
@@ -154,3 +155,43 @@ def _rich_distance(
     if not rich.reached:
         return math.nan
     return problem.distance(end, small.with_weights(rich.state).outputs(problem.X_test))
+
+
+def curvature(network: Network, X: Any, change: Float) -> float:
+    r"""The operator norm ‖D²h(θ₀)[u, ·]‖ of the Jacobian's derivative along u = change/‖change‖.
+
+    Computed by the power method on finite differences of Jacobian products.
+    """
+    length = float(np.linalg.norm(change))
+    if not length > 0:
+        return 0.0
+    h = _DIFFERENCE * (float(np.linalg.norm(network.weights)) or 1.0)
+    before, after = (network.with_weights(network.weights + sign * h * change / length) for sign in (-1, 1))
+    v = np.random.default_rng(0).standard_normal(network.outputs(X).shape)
+    size = 0.0
+    for _ in range(_POWERS):
+        v = v / (float(np.linalg.norm(v)) or 1.0)
+        u = (after.vjp(X, v) - before.vjp(X, v)) / (2 * h)
+        size = float(np.linalg.norm(u))
+        if not size > 0:
+            return 0.0
+        v = (after.jvp(X, u / size) - before.jvp(X, u / size)) / (2 * h)
+    return size
+
+
+def scale_criterion(network: Network, X: Any, misfit: float, largest: float, change: Float) -> float:
+    r"""The scale criterion κ = ‖h(θ₀) − y‖·‖D²h(θ₀)‖/‖Dh(θ₀)‖² of Chizat et al. 2019, Section 1.
+
+    It is small in the kernel regime. D²h is taken along the change of weights in first-order training, and
+    ‖Dh‖² is the largest eigenvalue of the tangent kernel. misfit: ‖h(θ₀) − y‖, or the norm of the change of
+    the outputs in training for losses without targets.
+    """
+    return misfit * curvature(network, X, change) / largest if largest > 0 else np.inf
+
+
+def moved_kernel(network: Network, X: Any, kernel: Float, change: Float) -> float:
+    """The relative change ‖K(θ₀ + change) − K(θ₀)‖/‖K(θ₀)‖ of the kernel in first-order training."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        after = np.asarray(network.with_weights(network.weights + change).tangent_kernel(X))
+        moved = float(np.linalg.norm(after - kernel)) / (float(np.linalg.norm(kernel)) or 1.0)
+    return moved if np.isfinite(moved) else np.inf

@@ -9,9 +9,8 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError
-from tacit.networks.backend import Array
-from tacit.networks.distances import angle_of, direction, distance_between, movement
-from tacit.networks.inputs import as_samples
+from tacit.networks.backend import Array, as_samples
+from tacit.networks.kernels import angle_of, direction, distance_between, movement
 from tacit.networks.network import Network
 
 SAMPLES = 32  # the largest number of inputs

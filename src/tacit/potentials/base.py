@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.potentials.arrays import as_array, quiet
 
@@ -43,6 +44,10 @@ class Potential:
     input_ndim: int = 2  # axes of X: samples and features (2), or samples, rows and columns (3)
     aim_is_box: bool = True  # whether ∂Q(w) is a product of intervals at every w
     rounding: float = 2.0**-52  # relative error of the methods; solvers do not iterate below it
+
+    def __call__(self) -> Any:
+        """Raise, since a potential has no weights: limit.model() is for models."""
+        raise InputError("a potential has no weights at the end of training: call limit with a model instead")
 
     def value(self, w: Array) -> Array:
         """Q(w).
@@ -262,3 +267,25 @@ class Potential:
             shape = np.shape(value) if isinstance(value, np.ndarray) else ()
             if shape and shape[0] != features:
                 raise InputError(f"{name} has {shape[0]} entries but the data has {features} features")
+
+
+class DivergenceFromStart(Potential):
+    """A potential of w with the minimum w₀, the attribute `origin`."""
+
+    origin: Float
+
+    def start(self, features: int) -> Float:
+        """w₀."""
+        self.check_features(features)
+        return self.origin
+
+    def check_features(self, features: int) -> None:
+        """Raise `InputError` if the data has not as many features as w has entries."""
+        if len(self.origin) != features:
+            raise InputError(f"w has {len(self.origin)} entries but the data has {features} features")
+
+    def _vector(self, values: Any, name: str) -> Float:
+        array = np.asarray(values, dtype=float)
+        if array.shape != self.origin.shape:
+            raise InputError(f"{name} must have {len(self.origin)} entries, got shape {array.shape}")
+        return array

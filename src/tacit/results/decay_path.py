@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +13,7 @@ from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError
 from tacit.numerics.roots import crossing
 from tacit.results.delegation import delegate
-from tacit.results.result import Labelled, Pictured
+from tacit.results.result import Labelled, Pictured, Summarized
 
 _TIME_RTOL = 1e-6  # relative accuracy of grokking times: far below the O(λ) of the path itself
 
@@ -22,7 +21,7 @@ _NO_TEST = "there is no test error without test data: pass X_test and y_test to 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecayPath(Pictured):
+class DecayPath(Summarized, Pictured):
     """The solution at each time of training with a small constant weight decay, up to terms of order decay.
 
     Attributes
@@ -141,21 +140,6 @@ class DecayPath(Pictured):
             return float(before)
         ends = float(before), float(self.times[k])
         return crossing(lambda t: self.error_at(t) - level, *ends, rtol=_TIME_RTOL)
-
-    def summary(self, names: Sequence[str] | None = None) -> str:
-        """Describe the path in a few lines of text.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Names of the features; x0, x1, … by default.
-
-        Returns
-        -------
-        str
-            The text.
-        """
-        return str(delegate(self, "summary", names or self.features))
 
     def _arrays(self) -> Labelled:
         arrays: Labelled = {"times": (("time",), self.times), "converged": (("time",), self.converged)}

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.data.printable import percent
+
 NEAR = 0.1  # relative distance to an end below which the regime has the name of this end
 ONE_SOLUTION = 1e-9  # relative distance of both ends below which they count as the same solution
 
@@ -73,8 +75,8 @@ class Regime:
         if max(self.distance_to_kernel, self.distance_to_rich) < ONE_SOLUTION:
             return f"{self.name}: both ends are this solution; the tangent kernel turns {self._turning()}"
         return (
-            f"{self.name}: {_percent(self.distance_to_rich)} from the {self.rich_end} end, "
-            f"{_percent(self.distance_to_kernel)} from the kernel end"
+            f"{self.name}: {percent(self.distance_to_rich)} from the {self.rich_end} end, "
+            f"{percent(self.distance_to_kernel)} from the kernel end"
         )
 
     def _turning(self) -> str:
@@ -88,9 +90,3 @@ class Regime:
         names = ("distance_to_kernel", "distance_to_rich", "kernel_distance")
         numbers = {name: getattr(self, name) for name in names}
         return {"name": self.name} | {name: None if math.isnan(x) else x for name, x in numbers.items()}
-
-
-def _percent(x: float) -> str:
-    if x < 1e-4:
-        return "less than 0.01%"
-    return f"{100 * x:.2g}%" if x < 0.995 else f"{100 * x:.0f}%"

@@ -37,6 +37,14 @@ class Result:
         """Arrays by name, each with the names of its axes."""
         raise TypeError(f"{type(self).__name__} must implement _arrays")
 
+    def _coordinates(self) -> Labelled:
+        """Coordinates of the labelled data set, besides the names of features."""
+        return {}
+
+    def _attributes(self) -> dict[str, Any]:
+        """Values of which numbers and text become attributes of the labelled data set."""
+        return self.to_dict()
+
     def _names(self) -> tuple[str, ...] | None:
         """Names of the features, if the data had names."""
         return getattr(self, "features", None)
@@ -58,16 +66,12 @@ class Result:
         """Arrays as a labelled data set that can be written to netCDF; numbers and text are attributes."""
         import xarray as xr
 
-        names, arrays = self._names(), self._arrays()
-        plain = {
-            key: value for key, value in self.to_dict().items() if _is_plain(value) and key not in arrays
-        }
-        known = any("feature" in axes for axes, _ in arrays.values())
-        coordinates = {"feature": list(names)} if names is not None and known else {}
-        attributes = {"made_by": MADE_BY} | {
-            k: int(v) if isinstance(v, bool) else v for k, v in plain.items()
-        }
-        return xr.Dataset(arrays, coordinates, attributes)
+        names, arrays, coordinates = self._names(), self._arrays(), self._coordinates()
+        if names is not None and any("feature" in axes for axes, _ in arrays.values()):
+            coordinates["feature"] = (("feature",), list(names))
+        plain = {key: x for key, x in self._attributes().items() if _is_plain(x) and key not in arrays}
+        numbers = {key: int(x) if isinstance(x, bool) else x for key, x in plain.items()}
+        return xr.Dataset(arrays, coordinates, {"made_by": MADE_BY} | numbers)
 
     def plot(self, file: str | Path | None = None, **options: Any) -> Any:
         """Draw the result into a file (.png, .pdf or .svg), or as a Matplotlib figure.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +14,7 @@ from tacit.data.printable import shown
 from tacit.data.units import Units
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model, as_model
-from tacit.results.delegation import delegate
-from tacit.results.result import Labelled, Pictured
+from tacit.results.result import Labelled, Pictured, Summarized
 
 # Distance of a slope from its threshold, relative to it, with which the average counts as a Lasso solution:
 # the round-off of slopes at the end of long paths on near-collinear spectra.
@@ -84,7 +82,7 @@ class PathAverage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SaddlePath(Pictured):
+class SaddlePath(Summarized, Pictured):
     """Gradient flow on the square loss as the scale of its initialization goes to 0: a path of jumps.
 
     The predictor is 0 up to times[0], and predictors[k] from times[k] on. Times are in τ of
@@ -211,21 +209,6 @@ class SaddlePath(Pictured):
             Training times, for the loss (1/2N)‖Xw − y‖².
         """
         return self.times * clock(as_model(model), self.X, self.thresholds)
-
-    def summary(self, names: Sequence[str] | None = None) -> str:
-        """Describe the path in a few lines of text.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Names of the features; x0, x1, … by default.
-
-        Returns
-        -------
-        str
-            The text that `tacit path --saddle` prints.
-        """
-        return str(delegate(self, "summary", names or self.features))
 
     def _arrays(self) -> Labelled:
         series = {name: (("jump",), getattr(self, name)) for name in ("times", "residuals", "intercepts")}

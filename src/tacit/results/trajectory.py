@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
-from tacit.data.json_values import MADE_BY, as_json
+from tacit.data.json_values import as_json
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
@@ -21,10 +21,10 @@ from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 from tacit.results.delegation import delegate
-from tacit.results.result import Drawn, Summarized, supports
+from tacit.results.result import Drawn, Labelled, Summarized, supports
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 _NOT_FINITE = "some recorded predictors are not finite: the flow leaves the range of floats; rescale X or y"
@@ -159,6 +159,7 @@ class Trajectory(Summarized):
     _shares: Float | None = field(repr=False)
     _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
+    _area: Callable[[], float] = field(repr=False)
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -187,9 +188,10 @@ class Trajectory(Summarized):
 
     def __getstate__(self) -> dict[str, Any]:
         """Replace functions that compute times and kernel distances by their values, for pickle and copy."""
-        computed = {"_times": Known((self.time, self.log_time))}
+        computed: dict[str, Any] = {"_times": Known((self.time, self.log_time))}
         if self.kernel_is_small:
             computed["_kernels"] = Known(self.kernel_distance)
+        computed["_area"] = partial(float, self._area())
         return {**vars(self), **computed}
 
     @cached_property
@@ -243,6 +245,21 @@ class Trajectory(Summarized):
     def loss(self) -> Float:
         """The training loss exp(−accuracy); 0 if it is below the smallest float."""
         return np.exp(-self.accuracy)
+
+    @cached_property
+    def area(self) -> float:
+        """The area under the square loss up to the last recorded time, ∫L dt (by integrating once more).
+
+        If the data cannot be fitted, the area above the least-squares loss. `Limit.area` predicts it for the
+        whole flow. Raises `InputError` for other losses, for networks and for gradient descent.
+        """
+        found = self._area()
+        if np.isnan(found):
+            raise InputError(
+                "the area under the loss is added up for gradient flow on the square loss, of models with a "
+                "predictor: not for other losses, networks and gradient descent"
+            )
+        return found
 
     @cached_property
     def margins(self) -> Float:
@@ -333,45 +350,37 @@ class Trajectory(Summarized):
         found: dict[str, Any] = as_json(content)
         return found
 
-    def to_xarray(self) -> xr.Dataset:
-        """A labelled data set over the recorded times that can be written to netCDF.
+    def _arrays(self) -> Labelled:
+        """Arrays over the recorded times.
 
         The weights are weights_w_plus, weights_U and so on; more than a million numbers are left out. If the
         predictors are too large to keep, `end` is the last one.
         """
-        import xarray as xr
-
         samples = ("sample",) if self.outputs.ndim == 2 else ("sample", "output")
         axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
         axes = axes if self.model.has_predictor else samples
-        series = {"loss": self.loss, "margin": self.margin}
+        arrays: Labelled = {"loss": (("instant",), self.loss), "margin": (("instant",), self.margin)}
         if self.kernel_is_small:
-            series["kernel_distance"] = self.kernel_distance
-        variables: dict[str, Any] = {name: (("instant",), values) for name, values in series.items()}
+            arrays["kernel_distance"] = (("instant",), self.kernel_distance)
         if self.is_kept:
-            variables["predictor"] = (("instant", *axes), self.predictor)
+            arrays["predictor"] = (("instant", *axes), self.predictor)
         else:
-            variables["end"] = (axes, self.predictor[-1])
-        variables["outputs"] = (("instant", *samples), self.outputs)
-        variables["intercept"] = (("instant", *samples[1:]), self.intercept)
-        variables |= self._labelled_weights()
+            arrays["end"] = (axes, self.predictor[-1])
         drifts = np.array(list(self.drifts.values())).reshape(len(self.drifts), len(self.accuracy))
-        variables["drift"] = (("conserved", "instant"), drifts)
-        coordinates = {
-            "accuracy": (("instant",), self.accuracy),
-            "time": (("instant",), self.time),
-            "log_time": (("instant",), self.log_time),
-            "conserved": (("conserved",), list(self.drifts)),
+        return {
+            **arrays,
+            "outputs": (("instant", *samples), self.outputs),
+            "intercept": (("instant", *samples[1:]), self.intercept),
+            **self._labelled_weights(),
+            "drift": (("conserved", "instant"), drifts),
         }
-        if self.features is not None and axes == ("feature",):
-            coordinates["feature"] = (("feature",), list(self.features))
-        attributes = {
-            "made_by": MADE_BY,
-            "model": repr(self.model),
-            "loss_function": self.loss_function.name,
-            **{name: int(x) if isinstance(x, bool) else x for name, x in self._run().items()},
-        }
-        return xr.Dataset(variables, coordinates, attributes)
+
+    def _coordinates(self) -> Labelled:
+        times = {name: (("instant",), getattr(self, name)) for name in ("accuracy", "time", "log_time")}
+        return {**times, "conserved": (("conserved",), list(self.drifts))}
+
+    def _attributes(self) -> dict[str, Any]:
+        return {"model": repr(self.model), "loss_function": self.loss_function.name, **self._run()}
 
     def _labelled_weights(self) -> dict[str, Any]:
         """The weights with the names of their axes; nothing if there are too many."""

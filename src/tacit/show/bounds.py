@@ -43,9 +43,8 @@ def verdicts_picture(verdicts: Sequence[Any], title: str = "") -> Picture:
     Theorems that do not apply have hollow marks.
     """
     bounds = [(verdict, bound) for verdict in verdicts for bound in verdict.bounds]
-    rows = [
-        _row(verdict, bound) for verdict, bound in bounds if bound.threshold
-    ]  # others report a number without a threshold
+    # Other bounds report a number without a threshold.
+    rows = [_row(verdict, bound) for verdict, bound in bounds if bound.threshold]
     rows.sort(key=lambda row: (not row.applies, -math.inf if math.isnan(row.share) else -row.share))
 
     def draw(ax: Any) -> None:

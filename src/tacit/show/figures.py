@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tacit.show.output_files import Output, marked, write_file
 
 STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
+FAINT = 400  # curves that are drawn at all, where the largest of them have a colour
 _METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 # warnings about characters that would be drawn as empty boxes
 # warnings about characters that would be drawn as empty boxes
@@ -36,10 +38,7 @@ class Picture:
         """Save the picture and return the path; without a file, return a Matplotlib figure."""
         if file is not None:
             return save_figure(self.draw, file, self.by, **self.layout)
-        from matplotlib.style import context
-
-        with context(str(STYLE)), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+        with _style():
             return _drawn(self.draw, **self.layout)
 
 
@@ -67,17 +66,24 @@ def render(
     """
     for name in ("matplotlib", "fontTools"):  # they log messages about caches and fonts
         logging.getLogger(name).setLevel(logging.ERROR)
-    from matplotlib.style import context
-
     pictures = []
-    with context(str(STYLE)), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+    with _style():
         figure = _drawn(draw, figsize=figsize, **layout)
         for kind in kinds:
             file = io.BytesIO()
             figure.savefig(file, format=kind, metadata={_METADATA[kind]: marked(by)})
             pictures.append(file.getvalue())
     return pictures
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """The look of our figures."""
+    from matplotlib.style import context
+
+    with context(str(STYLE)), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+        yield
 
 
 def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -> Any:
@@ -90,6 +96,20 @@ def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -
     draw(figure.subplots(**layout))
     _lay_out(figure)
     return figure
+
+
+def draw_largest(
+    ax: Any, x: Any, curves: Any, order: Any, labels: Sequence[str], shown: int = 6, **style: Any
+) -> list[tuple[str, int]]:
+    """Draw curves (columns) in this order: the first ones with a colour and a label, the others faint.
+
+    Returns colour and index of every curve with a label, for what is to be drawn beside it.
+    """
+    ax.plot(x, curves[:, order[shown:FAINT]], color=MUTED, lw=0.4, alpha=0.6, **style)
+    largest = [(f"C{place}", i) for place, i in enumerate(order[:shown])]
+    for colour, i in largest:
+        ax.plot(x, curves[:, i], color=colour, label=labels[i], **style)
+    return largest
 
 
 def level_line(ax: Any, x: Any, y: Any, name: str, at: int | None) -> None:

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.arrays import Float
 from tacit.data.prepared import Design
 from tacit.data.printable import label
 from tacit.results.paths import CoefficientPath
-from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-from tacit.show.text import aligned, count, equations, sizes, top_features
+from tacit.show.figures import KERNEL, RICH, Picture, draw_largest
+from tacit.show.text import aligned, equations, size_of, sizes, top_features
 
 if TYPE_CHECKING:
     from tacit.data.tables import Table
 
 
-_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name; coordinates that are drawn
+_NAMED = 7  # coordinates with a colour and a name
 _CLASSES = 6  # whose features are printed
 
 
@@ -31,11 +30,12 @@ def coefficients_picture(path: CoefficientPath, names: Sequence[str]) -> Picture
         scales, coefs = path.scales[order], path.coefs[order]
         here = int(np.abs(np.log(scales / path.chosen)).argmin())
         largest = np.argsort(-(np.abs(coefs[here]) + np.abs(coefs).max(axis=0)))
-        ax.plot(scales, coefs[:, largest[_NAMED:_FAINT]], color=MUTED, lw=0.4, alpha=0.6)
-        for place, i in enumerate(largest[:_NAMED]):
-            ax.plot(scales, coefs[:, i], color=f"C{place}", label=label(names[i], 18))
-            _mark(ax, scales[0], path.kernel, i, f"C{place}", "o")
-            _mark(ax, scales[-1], path.rich, i, f"C{place}", "D")
+        labels = [label(name, 18) for name in names]
+        mark = {"ms": 5, "mec": "k", "mew": 0.5, "clip_on": False, "zorder": 3}
+        for colour, i in draw_largest(ax, scales, coefs, largest, labels, _NAMED):
+            ax.plot(scales[0], path.kernel[i], "o", color=colour, **mark)
+            if path.rich is not None:
+                ax.plot(scales[-1], path.rich[i], "D", color=colour, **mark)
         ax.axvline(path.chosen, color="0.4", lw=0.8, ls="--")
         beside = {"xycoords": ("data", "axes fraction"), "fontsize": 8, "rotation": 90, "va": "bottom"}
         ground = {"facecolor": "w", "edgecolor": "none", "pad": 1.0, "alpha": 0.8}
@@ -51,17 +51,11 @@ def coefficients_picture(path: CoefficientPath, names: Sequence[str]) -> Picture
     return Picture(draw, {"figsize": (6.4, 4.4)}, "fit")
 
 
-def _mark(ax: Any, scale: float, end: Float | None, i: int, color: str, marker: str) -> None:
-    if end is not None:
-        ax.plot([scale], [end[i]], marker, color=color, ms=5, mec="k", mew=0.5, clip_on=False, zorder=3)
-
-
 def fit_report(estimator: Any, table: Table) -> str:
     """Summarize a fitted estimator: data, initialization, score, predictor and certificate."""
-    samples, features = table.X.shape
     rows = np.atleast_2d(estimator.coef_)
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}{_classes(estimator)}",
+        "data": f"{size_of(table.X)}{_classes(estimator)}",
         "start": _start(estimator),
         "fit": _fit(estimator),
         **_score(estimator, table),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,29 +11,15 @@ from tacit.data.arrays import Float
 from tacit.data.printable import label
 from tacit.errors import InputError
 from tacit.results.trajectory import Trajectory
-from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
+from tacit.show.figures import FAINT, KERNEL, RICH, TRUTH, Picture, draw_largest
 
-_SHOWN = 6  # coordinates with a colour and a name
-_FAINT = 400  # coordinates that are drawn
 _SAMPLES = 60
 _FEW = 20  # fewer recorded times than this are drawn as points
 _STILL = 1e-4  # change of accuracy before which nothing is drawn on a logarithmic axis
 _FAR = 1e3  # accuracy above which its axis is logarithmic
 _KERNEL_WORK = 2e10  # multiplications up to which the change of the kernel is computed for the picture
-
-
-@dataclass(frozen=True, eq=False)
-class FlowPanels:
-    """The data of the picture."""
-
-    trajectory: Trajectory
-    names: Sequence[str]  # as labels
-    clock: Float
-    clock_label: str
-    paths: Float  # (T, coordinates)
-    end: Float | None  # the predicted limit
-    fit: Float  # (T, samples)
-    turning: Float | None
+_SMALLEST = 1e-16  # replaces 0 on the logarithmic axis
+_ACCURACY = r"accuracy $\tilde\gamma = -\log$ loss"
 
 
 def flow_picture(
@@ -45,54 +30,26 @@ def flow_picture(
     clock: "time" or "accuracy"; by default, time for the square loss and accuracy for the others. end: the
     predicted limit, marked at the end of the curves, if it is known.
     """
-    panels = _panels(trajectory, end, clock, names)
-    return Picture(lambda axes: _draw(panels, axes), {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2}, "flow")
+    times, time_label = _clock(trajectory, clock)
 
+    def draw(axes: Any) -> None:
+        (loss, predictor), (fit, kept) = axes
+        _draw_loss(trajectory, loss)
+        _draw_predictor(trajectory, times, end, names, predictor)
+        _draw_fit(trajectory, times, fit)
+        _draw_kept(trajectory, times, kept)
+        for axis in (predictor, fit, kept):
+            axis.set_xlabel(time_label)
+            _set_scale(axis, times, trajectory.accuracy)
 
-def _panels(
-    trajectory: Trajectory, end: Float | None, clock: str | None, names: Sequence[str] | None
-) -> FlowPanels:
-    flat, labels = _paths(trajectory, names)
-    times, label = _clock(trajectory, clock)
-    separating = trajectory.loss_function.separating and trajectory.model.has_predictor
-    sizes = np.linalg.norm(flat, axis=1, keepdims=True) if separating else np.ones((len(flat), 1))
-    unit = np.where(sizes > 0, sizes, 1.0)
-    by_margin = trajectory.loss_function.separating or trajectory.loss_function.classes
-    samples = trajectory.margins.reshape(len(flat), -1)
-    target = np.linalg.norm(trajectory.y) or 1.0
-    residuals = np.abs(trajectory.y - trajectory.outputs).reshape(len(flat), -1) / target
-    return FlowPanels(
-        trajectory,
-        labels,
-        times,
-        label,
-        flat / unit,
-        None if end is None else end.ravel(),
-        samples / unit if by_margin else residuals,
-        _turning(trajectory),
-    )
-
-
-def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, Sequence[str]]:
-    """The coordinates of the predictor at every time with their labels; the largest of big matrices."""
-    predictor, instants = trajectory.predictor, len(trajectory.accuracy)
-    if isinstance(predictor, np.ndarray):
-        labels = _names(predictor.shape) if names is None else [label(name, 18) for name in names]
-        if not trajectory.model.has_predictor:
-            labels = [f"$f{label[2:]}" for label in _names(predictor.shape)]
-        return predictor.reshape(instants, -1), labels
-    which = np.sort(np.argsort(-np.abs(predictor[-1]).ravel())[:_FAINT])
-    _, _, columns = predictor.shape
-    labels = [f"$W_{{{i // columns + 1},{i % columns + 1}}}$" for i in which]
-    return np.array([each.ravel()[which] for each in predictor]), labels
+    return Picture(draw, {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2}, "flow")
 
 
 def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
     """The values of the clock, and the label of its axis."""
-    separating = trajectory.loss_function.relative
-    clock = clock or ("accuracy" if separating else "time")
+    clock = clock or ("accuracy" if trajectory.loss_function.relative else "time")
     if clock == "accuracy":
-        return trajectory.accuracy, r"accuracy $\tilde\gamma = -\log$ loss"
+        return trajectory.accuracy, _ACCURACY
     if clock != "time":
         raise InputError(f"clock must be 'time' or 'accuracy', got {clock!r}")
     return _time(trajectory)
@@ -102,30 +59,6 @@ def _time(trajectory: Trajectory) -> tuple[Float, str]:
     if np.isfinite(trajectory.time).all():
         return trajectory.time, r"time $t$"
     return trajectory.log_time, r"logarithm of time, $\log t$"
-
-
-def _names(shape: tuple[int, ...]) -> list[str]:
-    if len(shape) == 2:
-        return [f"$w_{{{i + 1}}}$" for i in range(shape[1])]
-    _, rows, columns = shape
-    return [f"$W_{{{i + 1},{j + 1}}}$" for i in range(rows) for j in range(columns)]
-
-
-def _turning(trajectory: Trajectory) -> Float | None:
-    work = len(trajectory.accuracy) * trajectory.X.size * len(trajectory.X)
-    small = trajectory.kernel_is_small
-    return None if trajectory.linearized or not small or work > _KERNEL_WORK else trajectory.kernel_distance
-
-
-def _draw(panels: FlowPanels, axes: Any) -> None:
-    (loss, predictor), (fit, kept) = axes
-    _draw_loss(panels, loss)
-    _draw_predictor(panels, predictor)
-    _draw_fit(panels, fit)
-    _draw_kept(panels, kept)
-    for axis in (predictor, fit, kept):
-        axis.set_xlabel(panels.clock_label)
-        _set_scale(axis, panels.clock, panels.trajectory.accuracy)
 
 
 def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
@@ -146,76 +79,109 @@ def _style(trajectory: Trajectory) -> dict[str, Any]:
     return {"marker": "o", "ms": 3, "ls": ":"} if len(trajectory.accuracy) < _FEW else {}
 
 
-def _draw_loss(panels: FlowPanels, axis: Any) -> None:
-    trajectory = panels.trajectory
+def _draw_loss(trajectory: Trajectory, axis: Any) -> None:
     times, label = _time(trajectory)
     if (trajectory.loss > 0).all():
         axis.semilogy(times, trajectory.loss, color="k", **_style(trajectory))
         axis.set_ylabel("training loss")
     else:
         axis.plot(times, trajectory.accuracy, color="k", **_style(trajectory))
-        axis.set_ylabel(r"accuracy $\tilde\gamma = -\log$ loss")
+        axis.set_ylabel(_ACCURACY)
         axis.set_yscale("log" if trajectory.accuracy[-1] > _FAR else "linear")
     axis.set_xlabel(label)
     _set_scale(axis, times, trajectory.accuracy)
     axis.set_title(trajectory.loss_function.name, loc="left")
 
 
-def _draw_predictor(panels: FlowPanels, axis: Any) -> None:
-    paths, style = panels.paths, _style(panels.trajectory)
+def _draw_predictor(
+    trajectory: Trajectory, times: Float, end: Float | None, names: Sequence[str] | None, axis: Any
+) -> None:
+    paths, labels = _paths(trajectory, names)
+    paths, style = paths / _sizes(trajectory), _style(trajectory)
     order = np.argsort(-np.abs(paths[-1]))
-    faint = order[_SHOWN:_FAINT]
-    axis.plot(panels.clock, paths[:, faint], color=MUTED, lw=0.4, alpha=0.6, **style)
-    for place, i in enumerate(order[:_SHOWN]):
-        axis.plot(panels.clock, paths[:, i], color=f"C{place}", label=panels.names[i], **style)
-        if panels.end is not None:
-            axis.plot(panels.clock[-1], panels.end[i], "o", mfc="none", color=f"C{place}", clip_on=False)
-    if panels.end is not None:
+    for colour, i in draw_largest(axis, times, paths, order, labels, **style):
+        if end is not None:
+            axis.plot(times[-1], end.ravel()[i], "o", mfc="none", color=colour, clip_on=False)
+    if end is not None:
         axis.plot([], [], "o", mfc="none", color="k", label="predicted limit")
-    separating = panels.trajectory.loss_function.separating
-    what = r"direction $w/\|w\|$" if separating else r"predictor $w$"
-    axis.set_ylabel(what if panels.trajectory.model.has_predictor else "outputs $f(x_n)$")
-    every = "all coordinates" if panels.trajectory.model.has_predictor else "all outputs"
-    title = every if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
-    axis.set_title(title, loc="left")
+    what, every = r"predictor $w$", "all coordinates"
+    if not trajectory.model.has_predictor:
+        what, every = "outputs $f(x_n)$", "all outputs"
+    elif trajectory.loss_function.separating:
+        what = r"direction $w/\|w\|$"
+    axis.set_ylabel(what)
+    axis.set_title(every if len(order) <= FAINT else f"the {FAINT} largest of {len(order):,}", loc="left")
     low, high = axis.get_ylim()
     axis.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
     axis.legend(loc="upper left", ncols=3)
 
 
-def _draw_fit(panels: FlowPanels, axis: Any) -> None:
-    order = np.argsort(panels.fit[-1])[:_SAMPLES]
-    style = _style(panels.trajectory)
-    axis.plot(panels.clock, panels.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
-    if not (panels.trajectory.loss_function.separating or panels.trajectory.loss_function.classes):
+def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, Sequence[str]]:
+    """The coordinates of the predictor at every time with their labels; the largest of big matrices."""
+    predictor, (*_, columns) = trajectory.predictor, trajectory.predictor.shape
+    if not trajectory.is_kept:
+        which = np.sort(np.argsort(-np.abs(predictor[-1]).ravel())[:FAINT])
+        paths = np.array([each.ravel()[which] for each in predictor])
+    else:
+        paths = predictor.reshape(len(predictor), -1)
+        which = np.arange(paths.shape[1])
+        if names is not None and trajectory.model.has_predictor:
+            return paths, [label(name, 18) for name in names]
+    letter = "w" if predictor.ndim == 2 else "W"
+    letter = letter if trajectory.model.has_predictor else "f"
+    places = which[:, None] + 1 if predictor.ndim == 2 else np.stack(np.divmod(which, columns), axis=1) + 1
+    return paths, [f"${letter}_{{{','.join(map(str, place))}}}$" for place in places]
+
+
+def _sizes(trajectory: Trajectory) -> Any:
+    """‖w‖ at every time if directions are drawn, as for separating losses; otherwise 1."""
+    if not (trajectory.loss_function.separating and trajectory.model.has_predictor):
+        return 1.0
+    predictors = trajectory.predictor.reshape(len(trajectory.accuracy), -1)
+    sizes = np.linalg.norm(predictors, axis=1, keepdims=True)
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def _draw_fit(trajectory: Trajectory, times: Float, axis: Any) -> None:
+    style, loss = _style(trajectory), trajectory.loss_function
+    if loss.separating or loss.classes:
+        fit = trajectory.margins.reshape(len(times), -1) / _sizes(trajectory)
+        axis.plot(times, fit.min(axis=1), color=RICH, lw=1.6, label="smallest", zorder=2.1, **style)
+        axis.axhline(0, color="k", lw=0.5)
+        unit = r" / \|w\|" if trajectory.model.has_predictor else ""
+        axis.set_ylabel(r"margins $f_y - f_k$" if loss.classes else rf"margins $y_n f(x_n){unit}$")
+        axis.legend(loc="best")
+    else:
+        misfit = np.abs(trajectory.y - trajectory.outputs).reshape(len(times), -1)
+        fit = misfit / (np.linalg.norm(trajectory.y) or 1.0)
         axis.set_yscale("log")
         axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
-    else:
-        least = panels.fit.min(axis=1)
-        axis.plot(panels.clock, least, color=RICH, lw=1.6, label="smallest", **style)
-        axis.axhline(0, color="k", lw=0.5)
-        unit = r" / \|w\|" if panels.trajectory.model.has_predictor else ""
-        classes = panels.trajectory.loss_function.classes
-        axis.set_ylabel(r"margins $f_y - f_k$" if classes else rf"margins $y_n f(x_n){unit}$")
-        axis.legend(loc="best")
+    order = np.argsort(fit[-1])[:_SAMPLES]
+    axis.plot(times, fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
     axis.set_title("samples", loc="left")
 
 
-def _draw_kept(panels: FlowPanels, axis: Any) -> None:
-    style = _style(panels.trajectory)
-    smallest = 1e-16  # replaces 0 on the logarithmic axis
-    for place, (name, drift) in enumerate(panels.trajectory.drifts.items()):
-        axis.plot(
-            panels.clock, np.maximum(drift, smallest), color=f"C{place}", label=label(name, 40), **style
-        )
-    if panels.turning is not None:
-        turning = np.where(panels.turning > smallest, panels.turning, np.nan)
-        style = style or {"ls": "--"}
-        axis.plot(panels.clock, turning, color=TRUTH, label="change of the tangent kernel", **style)
+def _draw_kept(trajectory: Trajectory, times: Float, axis: Any) -> None:
+    style = _style(trajectory)
+    for place, (name, drift) in enumerate(trajectory.drifts.items()):
+        drift = np.maximum(drift, _SMALLEST)
+        axis.plot(times, drift, color=f"C{place}", label=label(name, 40), **style)
+    turning, title = _turning(trajectory), "conserved quantities"
+    if turning is not None:
+        title += ", and the kernel"
+        turning = np.where(turning > _SMALLEST, turning, np.nan)
+        name = "change of the tangent kernel"
+        axis.plot(times, turning, color=TRUTH, label=name, **(style or {"ls": "--"}))
     axis.set_yscale("log")
     axis.set_ylim(1e-17, 3)
     axis.set_ylabel("relative change")
-    turns = panels.turning is not None
-    axis.set_title("conserved quantities" + (", and the kernel" if turns else ""), loc="left")
-    if panels.trajectory.drifts or turns:
+    axis.set_title(title, loc="left")
+    if axis.lines:
         axis.legend(loc="best")
+
+
+def _turning(trajectory: Trajectory) -> Float | None:
+    """The change of the tangent kernel, if it is cheap enough to compute."""
+    work = len(trajectory.accuracy) * trajectory.X.size * len(trajectory.X)
+    small = trajectory.kernel_is_small
+    return None if trajectory.linearized or not small or work > _KERNEL_WORK else trajectory.kernel_distance

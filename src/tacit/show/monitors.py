@@ -9,6 +9,7 @@ import numpy as np
 from tacit.data.printable import label
 from tacit.results.monitor import Monitor
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
+from tacit.show.text import table
 
 _ROWS = 12  # records in a table
 _CURVES = 7  # layers with a colour
@@ -31,9 +32,7 @@ def monitor_report(result: Monitor) -> str:
         numbers = (f"{result.kernel_distance[i]:.2g}", f"{np.degrees(result.kernel_angle[i]):.2g}°")
         moved = f"{most[i]} {movement[most[i]][i]:.2g}"
         rows.append((f"{result.steps[i]:g}", loss, *numbers, f"{result.output_norm[i]:.3g}", moved))
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ["  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([head, *(f"  {line}" for line in lines)])
+    return "\n  ".join([head, *table(rows)])
 
 
 def _size(value: float) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.printable import label, shown
+from tacit.data.printable import label, shown, some
 from tacit.results.paths import Kink, MarginPath, SweepingPath
-from tacit.show.figures import KERNEL, MUTED, RICH, Picture
+from tacit.show.figures import KERNEL, RICH, Picture, draw_largest
 from tacit.show.text import (
     CHEAP,
     aligned,
@@ -19,14 +19,14 @@ from tacit.show.text import (
     exponential,
     intercept,
     norms,
+    size_of,
     top_features,
     units,
 )
 
-_SHOWN = 6  # coordinates with a colour and a name
-_FAINT = 400  # coordinates that are drawn
 _SAMPLES = 60  # samples with a bar
 _NUMBERED = 30  # samples up to which all are numbered
+_EVENTS = 6  # events in a summary
 _FEW = 20  # values of μ that are drawn as points
 
 Span = tuple[float, float]  # a range of μ, from the larger to the smaller
@@ -70,14 +70,12 @@ def _draw_directions(
 ) -> None:
     order = np.argsort(-found.mu)
     mu, ways = found.mu[order], _directions(found.predictors)[order]
-    points = {"marker": "o", "ms": 3} if len(mu) < _FEW else {}
+    points: dict[str, Any] = {"marker": "o", "ms": 3} if len(mu) < _FEW else {}
     largest = np.argsort(-np.abs(ways[-1]))
-    axis.plot(mu, ways[:, largest[_SHOWN:_FAINT]], color=MUTED, lw=0.4, alpha=0.6, **points)
-    for place, i in enumerate(largest[:_SHOWN]):
-        axis.plot(mu, ways[:, i], color=f"C{place}", label=label(names[i], 18), **points)
+    for colour, i in draw_largest(axis, mu, ways, largest, [label(name, 18) for name in names], **points):
         if sweeping is not None:
             flow = _directions(sweeping.predictors)[order, i]
-            axis.plot(mu, flow, color=f"C{place}", ls="--", mfc="w", **points)
+            axis.plot(mu, flow, color=colour, ls="--", mfc="w", **points)
     if sweeping is not None:
         axis.plot([], [], color="k", ls="--", label=r"the flow at $\alpha\to\infty$")
     axis.set_ylabel(r"direction $w/\|w\|$")
@@ -159,10 +157,9 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
 
     scale: the predictor's scale, which converts μ = scale/accuracy to the accuracy of a flow.
     """
-    samples, features = result.X.shape
     first, last = int(result.mu.argmax()), int(result.mu.argmin())
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "data": size_of(result.X),
         **units(result),
         "path": f"depth {shown(result.depth)}, {count(len(result.mu), 'value')} of μ from "
         f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
@@ -171,8 +168,8 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
         **intercept(result, result.intercept[[first, last]]),
         "features": f"{top_features(result.predictors[last], names, result.units)} "
         f"at μ = {result.mu[last]:.4g}",
-        "kernel end": _near_kernel(result, scale),
-        "rich end": _near_rich(result, scale),
+        "kernel end": _near_end(result, 0, scale),
+        "rich end": _near_end(result, 1, scale),
         **_support_changes(result),
         "certificate": equations(
             {"largest KKT residual": f"{result.kkt.max():.0e}", "largest error": f"{result.error.max():.0e}"}
@@ -199,9 +196,8 @@ def _support_changes(result: MarginPath) -> dict[str, str]:
 
 def _changes(events: Sequence[Any]) -> str:
     """The number of samples that enter or leave the support, and the first few of them."""
-    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at μ = {e.mu:.4g}" for e in events[:6]]
-    more = ", …" if len(events) > 6 else ""
-    return f"{len(events)} (samples are numbered from 0): {', '.join(shown)}{more}" if shown else ""
+    told = [f"{e.sample} {'enters' if e.enters else 'leaves'} at μ = {e.mu:.4g}" for e in events]
+    return f"{len(events)} (samples are numbered from 0): {some(told, _EVENTS)}" if told else ""
 
 
 def _held(result: MarginPath, i: int) -> str:
@@ -209,20 +205,16 @@ def _held(result: MarginPath, i: int) -> str:
     return f"μ = {result.mu[i]:.4g}: {norms(w)}; {count(int(result.support[i].sum()), 'support vector')}"
 
 
-def _near_kernel(result: MarginPath, scale: float) -> str:
-    until, excess = result.near()[0], result.excess[0]
-    norm = "‖w‖₂" if np.ptp(result.geometry.log_scale) == 0 else "the kernel's norm"
-    if until is not None:
-        return f"{norm} within 5% of its minimum down to μ = {until:.3g}: {_accuracy(scale, until)}"
-    return f"{norm} within 5% of its minimum everywhere" if excess.max() <= 0.05 else "outside the range of μ"
-
-
-def _near_rich(result: MarginPath, scale: float) -> str:
-    since, excess = result.near()[1], result.excess[1]
-    norm = "‖w‖₁" if np.ptp(result.geometry.weight) == 0 else "the weighted ‖w‖₁"
-    if since is not None:
-        return f"{norm} within 5% of its minimum below μ = {since:.3g}: {_accuracy(scale, since)}"
-    return f"{norm} within 5% of its minimum everywhere" if excess.max() <= 0.05 else "outside the range of μ"
+def _near_end(result: MarginPath, end: int, scale: float) -> str:
+    """Where the norm of the kernel end (0) or of the rich end (1) is near its minimum."""
+    mu, excess = result.near()[end], result.excess[end]
+    spread = np.ptp((result.geometry.log_scale, result.geometry.weight)[end])
+    norm = (("‖w‖₂", "the kernel's norm"), ("‖w‖₁", "the weighted ‖w‖₁"))[end][int(spread != 0)]
+    if mu is None:
+        everywhere = f"{norm} within 5% of its minimum everywhere"
+        return everywhere if excess.max() <= 0.05 else "outside the range of μ"
+    where = "below" if end else "down to"
+    return f"{norm} within 5% of its minimum {where} μ = {mu:.3g}: {_accuracy(scale, mu)}"
 
 
 def _accuracy(scale: float, mu: float) -> str:

@@ -11,20 +11,19 @@ from tacit.data.printable import label, shown
 from tacit.results.decay_path import DecayPath
 from tacit.results.explanation import Explanation
 from tacit.results.risk import Risk
-from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-from tacit.show.text import aligned, carriers, count, norms, top_features
+from tacit.show.figures import KERNEL, MUTED, RICH, Picture, draw_largest
+from tacit.show.text import aligned, carriers, count, norms, size_of, top_features
 
-_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
+_NAMED = 7  # coordinates with a colour and a name
 _NEAR = 10.0  # factor above the least residual up to which scales are told to explain a predictor as well
 _BINS = 15
 
 
 def decay_report(result: DecayPath, names: Sequence[str] | None = None) -> str:
     """Data, model, clock, both ends and test errors, a line each."""
-    samples, features = result.X.shape
     first, last = result.times[0], result.times[-1]
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "data": size_of(result.X),
         "model": result.model.describe(),
         "decay": f"{result.decay:g} from time {first:.4g} to {last:.4g}: the scale falls to "
         f"e^-{result.decay * last:.4g} of its start",
@@ -57,9 +56,8 @@ def decay_picture(result: DecayPath, names: Sequence[str]) -> Picture:
     def draw(axes: Any) -> None:
         first, *others = np.atleast_1d(axes)
         largest = np.argsort(-np.abs(result.predictors).max(axis=0), kind="stable")
-        first.plot(result.times, result.predictors[:, largest[_NAMED:_FAINT]], color=MUTED, lw=0.4, alpha=0.6)
-        for place, i in enumerate(largest[:_NAMED]):
-            first.plot(result.times, result.predictors[:, i], color=f"C{place}", label=label(names[i], 18))
+        labels = [label(name, 18) for name in names]
+        draw_largest(first, result.times, result.predictors, largest, labels, _NAMED)
         first.set(xlabel="training time $t$", ylabel="coefficient")
         first.set_title("kernel", loc="left", color=KERNEL)
         first.set_title("rich", loc="right", color=RICH)
@@ -74,9 +72,8 @@ def decay_picture(result: DecayPath, names: Sequence[str]) -> Picture:
 
 def explanation_report(result: Explanation) -> str:
     """The least residual of every depth, and the scales that explain the predictor nearly as well."""
-    samples, features = result.X.shape
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "data": size_of(result.X),
         "predictor": f"{norms(result.w)}   residual {result.feasibility:.1g} of ‖y‖",
     }
     for depth, curve in zip(result.depths, result.stationarity, strict=True):

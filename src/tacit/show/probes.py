@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from tacit.data.printable import label, short_name
+from tacit.data.printable import label, percent, short_name, some
 from tacit.results.probe import Probe, ProbeSweep
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
-from tacit.show.text import aligned, count
+from tacit.show.text import aligned, count, table
 
 COLORS = {"kernel": KERNEL, "rich": RICH, "intermediate": "#CC79A7", "unknown": MUTED}
 NEAR = 0.1  # the threshold of regimes
@@ -116,27 +117,15 @@ def _draw_sweep(ax: Any, result: ProbeSweep) -> None:
         ax.plot(x, np.maximum(values[order], _FLOOR), mark, color=color, label=name, lw=1.2)
     ax.axhline(NEAR, color=MUTED, lw=0.8, ls="--")
     ax.axvline(1.0, color=MUTED, lw=0.8, ls=":")
-    ax.set(xscale="log", yscale="log", ylabel="relative distance", xlabel=_scale_label(result))
+    ax.set(xscale="log", yscale="log", ylabel="relative distance")
+    ax.set_xlabel(f"scale of {', '.join(result.rescaled) or 'all weights'}")
     bands = _bands(x, [result.regimes[i] for i in order])
+    above = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": 8}
     for left, right, name in bands:
         ax.axvspan(left, right, color=COLORS[name], alpha=0.08, lw=0)
-        middle = np.sqrt(left * right)
-        ax.text(
-            middle,
-            1.01,
-            name,
-            transform=ax.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-            color=COLORS[name],
-            fontsize=8,
-        )
+        ax.text(np.sqrt(left * right), 1.01, name, color=COLORS[name], **above)
     ax.set_xlim(bands[0][0], bands[-1][1])
     ax.legend(loc="best", fontsize=7.5)
-
-
-def _scale_label(result: ProbeSweep) -> str:
-    return f"scale of {', '.join(result.rescaled)}" if result.rescaled else "scale of all weights"
 
 
 def _bands(x: Any, regimes: list[str]) -> list[tuple[float, float, str]]:
@@ -144,13 +133,8 @@ def _bands(x: Any, regimes: list[str]) -> list[tuple[float, float, str]]:
     edges = [*np.sqrt(x[1:] * x[:-1])]
     half = np.sqrt(x[1] / x[0]) if len(x) > 1 else 2.0
     ends = [x[0] / half**0.5, *edges, x[-1] * half**0.5]
-    bands: list[tuple[float, float, str]] = []
-    for i, name in enumerate(regimes):
-        if bands and bands[-1][2] == name:
-            bands[-1] = (bands[-1][0], float(ends[i + 1]), name)
-        else:
-            bands.append((float(ends[i]), float(ends[i + 1]), name))
-    return bands
+    runs = [list(run) for _, run in groupby(range(len(regimes)), key=regimes.__getitem__)]
+    return [(float(ends[run[0]]), float(ends[run[-1] + 1]), regimes[run[0]]) for run in runs]
 
 
 def probe_report(result: Probe) -> str:
@@ -158,14 +142,15 @@ def probe_report(result: Probe) -> str:
     problem, measured = result.problem, result.measured
     trained = measured.trained
     data = f"{count(len(problem.X), 'sample')}, {len(problem.X_test):,} held out"
+    far, moved = result.distance_to_rich, result.kernel_movement
+    rich = "" if math.isnan(far) else f", {percent(far)} to the network initialized at a tenth of the scale"
     lines = {
         "network": repr(result.network),
         "data": "; ".join((data, *result.names)),
         "VERDICT": verdict(result),
-        "gap": f"{_percent(result.linearization_gap)} to the linearized network on held-out inputs"
-        + _rich(result.distance_to_rich),
+        "gap": f"{percent(result.linearization_gap)} to the linearized network on held-out inputs{rich}",
         "kernel": f"1 − cos(K, K(0)) = {result.kernel_distance:.2g} after training; to first order, "
-        f"training changes K by {_times(result.kernel_movement)}",
+        f"training changes K by {percent(moved) if moved < 10 else f'{moved:.2g} times its size'}",
         "criterion": f"κ = {result.scale_criterion:.2g} (Chizat et al. 2019; small: kernel regime)",
         "layers": moved_layers(result.layers),
         "spectrum": _spectrum(result),
@@ -175,8 +160,9 @@ def probe_report(result: Probe) -> str:
         "to change": advice(result),
     }
     if not result.converged:
+        goal = "a relative residual of 1e-2" if result.loss.quadratic else "5% of the loss at outputs 0"
         lines["NOT REACHED"] = (
-            f"training did not reach {_goal(result)}: {trained.reason}; the networks are compared at the "
+            f"training did not reach {goal}: {trained.reason}; the networks are compared at the "
             "loss that was reached (increase most_steps)"
         )
     return aligned(lines)
@@ -194,33 +180,13 @@ def verdict(result: Any) -> str:
     }[result.regime]
 
 
-def _rich(distance: float) -> str:
-    if math.isnan(distance):
-        return ""
-    return f", {_percent(distance)} to the network initialized at a tenth of the scale"
-
-
-def _percent(share: float) -> str:
-    return (
-        "less than 0.01%"
-        if share < 1e-4
-        else f"{100 * share:.2g}%"
-        if share < 0.995
-        else f"{100 * share:.0f}%"
-    )
-
-
-def _times(share: float) -> str:
-    return _percent(share) if share < 10 else f"{share:.2g} times its size"
-
-
 def moved_layers(layers: dict[str, float]) -> str:
     """The layers with the largest relative change."""
     order = sorted((name for name in layers if math.isfinite(layers[name])), key=lambda name: -layers[name])
-    shown = ", ".join(f"{short_name(name, 40)} = {layers[name]:.2g}" for name in order[:_SHOWN])
+    shown = some([f"{short_name(name, 40)} = {layers[name]:.2g}" for name in order], _SHOWN)
     zeros = len(layers) - len(order)
     fresh = f"; {count(zeros, 'layer')} started at 0" if zeros else ""
-    return f"relative change {shown}{', …' if len(order) > _SHOWN else ''}{fresh}"
+    return f"relative change {shown}{fresh}"
 
 
 def _spectrum(result: Probe) -> str:
@@ -256,10 +222,6 @@ def _fit(result: Probe) -> str:
     return f"loss = {math.exp(-trained.accuracy):.2g}, {int((margins > 0).sum()):,} of {len(y):,} correct"
 
 
-def _goal(result: Probe) -> str:
-    return "a relative residual of 1e-2" if result.loss.quadratic else "5% of the loss at outputs 0"
-
-
 def advice(result: Probe) -> str:
     """What to change to reach the other regimes, and by how much."""
     if result.regime == "unknown":
@@ -290,14 +252,10 @@ def sweep_report(result: ProbeSweep) -> str:
     what = f"weights of {', '.join(result.rescaled)}" if result.rescaled else "all weights"
     rows = [("scale", "regime", "gap", "to rich", "kernel", "κ", "")]
     for i, (scale, point) in enumerate(zip(result.scales, result.points, strict=True)):
-        rich = "" if math.isnan(point.distance_to_rich) else _percent(point.distance_to_rich)
+        rich = "" if math.isnan(point.distance_to_rich) else percent(point.distance_to_rich)
         left = "" if result.reached[i] else "goal not reached"
-        gap = "<0.01%" if point.linearization_gap < 1e-4 else _percent(point.linearization_gap)
+        gap = "<0.01%" if point.linearization_gap < 1e-4 else percent(point.linearization_gap)
         numbers = (f"{point.kernel_distance:.1e}", f"{point.scale_criterion:.1e}")
         rows.append((f"{scale:.3g}", point.regime, gap, rich, *numbers, left))
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    table = [
-        "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
     head = f"  {what} times each scale, then trained ({result.loss}, {result.seconds:.1f} s)"
-    return "\n".join([head, *table])
+    return "\n  ".join([head, *table(rows)])

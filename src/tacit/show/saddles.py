@@ -7,23 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.printable import label, short_name, shown
+from tacit.data.printable import label, short_name, shown, some
 from tacit.results.result import numbered
 from tacit.results.saddle_path import SaddlePath
-from tacit.show.figures import MUTED, Picture
-from tacit.show.text import aligned, count, intercept, sizes, top_features, units
+from tacit.show.figures import Picture, draw_largest
+from tacit.show.text import aligned, count, intercept, size_of, sizes, top_features, units
 
-_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name; coordinates that are drawn
+_NAMED = 7  # coordinates with a colour and a name
 _EVENTS = 6  # events in a summary
 _MARGIN = 2.0  # factor by which the axis of τ begins before the first jump and ends after the last
 
 
 def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str:
     """Summarize a saddle path: jumps, events, end and averages."""
-    samples, features = result.X.shape
-    named = numbered(names, features)
+    named = numbered(names, result.X.shape[1])
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "data": size_of(result.X),
         **units(result),
         "path": f"limit of the flow as the scale vanishes, depth {shown(result.depth)}, {_span(result)}",
     }
@@ -32,13 +31,12 @@ def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str
         told = [
             f"{short_name(named[each.feature], 24)} {'enters' if each.enters else 'leaves'} "
             f"at τ = {each.time:.4g}"
-            for each in result.events[:_EVENTS]
+            for each in result.events
         ]
         leaves = len(result.events) - enters
-        more = ", …" if len(result.events) > _EVENTS else ""
         lines |= {
             "events": f"features enter {count(enters, 'time')} and leave {count(leaves, 'time')}: "
-            f"{', '.join(told)}{more}",
+            f"{some(told, _EVENTS)}",
             "end": f"{sizes(end, result.units)}; residual = {result.residuals[-1]:.1g}·‖y‖",
             **intercept(result, result.intercepts[-1]),
             "features": top_features(end, names, result.units),
@@ -78,11 +76,9 @@ def saddle_picture(result: SaddlePath, names: Sequence[str]) -> Picture:
         tau = np.concatenate([[ends[0]], result.times, [ends[1]]])
         steps = np.vstack([np.zeros(result.X.shape[1]), result.predictors, result.predictors[-1]])
         largest = np.argsort(-(np.abs(steps).max(axis=0) + np.abs(steps[-1])), kind="stable")
-        faint = [i for i in largest[_NAMED:_FAINT] if steps[:, i].any()]
-        ax.step(tau, steps[:, faint], where="post", color=MUTED, lw=0.4, alpha=0.6)
-        for place, i in enumerate(largest[:_NAMED]):
-            if steps[:, i].any():
-                ax.step(tau, steps[:, i], where="post", color=f"C{place}", label=label(names[i], 18))
+        largest = largest[steps[:, largest].any(axis=0)]
+        labels = [label(name, 18) for name in names]
+        draw_largest(ax, tau, steps, largest, labels, _NAMED, drawstyle="steps-post")
         ax.set_xscale("log")
         ax.set_xlim(*ends)
         ax.set_title(

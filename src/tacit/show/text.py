@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, beyond_squares
 from tacit.data.entries import Entries
-from tacit.data.printable import printable, short_name
+from tacit.data.printable import printable, short_name, some
 from tacit.data.units import Units
 from tacit.results.limit import Limit
 from tacit.results.margin import Margin
@@ -29,7 +29,7 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     """Summarize a limit: data, model, predictor, regime and certificate."""
     w = result.predictor
     lines = {
-        "data": f"{_data(result.X)}, rank {result.rank:,}",
+        "data": f"{size_of(result.X)}, rank {result.rank:,}",
         **units(result),
         "model": result.model.describe(),
         "limit": _spectrum(w) if result.X.ndim == 3 else sizes(w, result.units),
@@ -52,10 +52,30 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
         lines["fit"] = f"least squares: no predictor fits the data; residual = {result.unfitted:.3g}·‖y‖"
     if result.distance > 0:
         lines["distance"] = f"limit of vanishing weights; this flow ends within {result.distance:.2g} of it"
+    lines |= _trained(result)
     if not result.converged:
         reason = beyond_squares(result.X, result.y) or result.reason
         lines["NOT CONVERGED"] = f"result not certified: {reason}"
     return aligned(lines)
+
+
+def _trained(result: Limit) -> dict[str, str]:
+    """How the training differs from gradient flow, and how well that is known."""
+    if (trained := result.trained) is None:
+        return {}
+    known = "" if trained.order == "exact" else f", error about {trained.error:.1g}"
+    lines = {
+        "training": trained.training.describe(),
+        "from": trained.start.describe(),
+        "prediction": f"{trained.order}{known}; {trained.note}".removesuffix("; "),
+        "flow": f"gradient flow ends {result.distance_to_flow:.2g} from here",
+    }
+    if trained.edge:
+        near = ": close to the edge, run tacit.descend" if trained.edge > 0.8 * trained.stable_up_to else ""
+        lines["edge"] = (
+            f"step·sharpness/2 = {trained.edge:.2g} (stable below {trained.stable_up_to:.3g}){near}"
+        )
+    return lines
 
 
 def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
@@ -64,7 +84,7 @@ def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
     w = result.predictor[-1]
     first, last = result.accuracy[0], result.accuracy[-1]
     lines = {
-        "data": _data(result.X),
+        "data": size_of(result.X),
         **units(result),
         "model": f"{kind}{result.model.describe()}",
         "loss": f"{result.loss_function.name} = {exponential(-last)}, "
@@ -80,7 +100,7 @@ def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
     return aligned(lines)
 
 
-def _data(X: Any) -> str:
+def size_of(X: Any) -> str:
     """The size of the data."""
     if isinstance(X, Entries):
         part = 100 * len(X) / (X.shape[0] * X.shape[1])
@@ -102,7 +122,7 @@ def _predictor(result: Trajectory, w: Float, names: Sequence[str] | None) -> dic
     if max(w.shape) > _DECOMPOSED:
         return {"predictor": f"‖M‖_F = {np.linalg.norm(w):.4g}"}
     sigma = np.asarray(np.linalg.svd(w, compute_uv=False), dtype=float)
-    shown = ", ".join(f"{size:.4g}" for size in sigma[:_NAMED]) + (", …" if len(sigma) > _NAMED else "")
+    shown = some([f"{size:.4g}" for size in sigma], _NAMED)
     return {"predictor": _spectrum(w), "spectrum": f"singular values {shown}"}
 
 
@@ -115,16 +135,15 @@ def _turned(result: Trajectory) -> dict[str, str]:
 
 def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
     """Summarize a maximum-margin predictor: norm, predictor, support, uniqueness and certificate."""
-    samples, features = result.X.shape
     w = result.predictor
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "data": size_of(result.X),
         **units(result),
         "norm": f"{result.norm} = {result.value:.6g} at margin 1",
         "predictor": sizes(w, result.units),
         **intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
-        "support": f"{count(len(result.support), 'sample')} of {samples:,}",
+        "support": f"{count(len(result.support), 'sample')} of {len(result.X):,}",
         "solutions": _solutions(result),
         "certificate": equations({"KKT residual": f"{result.kkt:.0e}"}, error=f"{result.error:.0e}"),
         "computed": f"{1000 * result.seconds:.0f} ms",
@@ -150,8 +169,7 @@ def intercept(result: Any, b: Any) -> dict[str, str]:
     """b of f(x) = w·x + b if there is an intercept; the first few if there are several."""
     if result.units is None or not result.units.intercept:
         return {}
-    values = np.ravel(b)
-    shown = ", ".join(f"{each:.6g}" for each in values[:_NAMED]) + (", …" if len(values) > _NAMED else "")
+    shown = some([f"{each:.6g}" for each in np.ravel(b)], _NAMED)
     return {"intercept": f"b = {shown} (unpenalized)"}
 
 
@@ -179,7 +197,7 @@ def _fit(result: Trajectory) -> str:
         margins = result.margins[-1]
         size = np.linalg.norm(result.predictor[-1]) or 1.0
         support = np.flatnonzero(result.support[-1])
-        named = ", ".join(map(str, support[:6])) + (", …" if len(support) > 6 else "")
+        named = some([str(n) for n in support], _NAMED)
         return (
             f"smallest margin = {margins.min():.4g} = {margins.min() / size:.4g}·‖w‖₂; 99% of the "
             f"gradient from {count(len(support), 'sample')} ({named})"
@@ -219,6 +237,12 @@ def aligned(lines: dict[str, str], least: int = 0) -> str:
     lines = {printable(name): printable(text) for name, text in lines.items()}
     width = max(least, *map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines in which the cells of every column have the same width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def count(number: int, what: str, plural: str = "") -> str:

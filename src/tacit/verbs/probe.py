@@ -13,7 +13,7 @@ from tacit.data.arrays import Float, as_floats, kept
 from tacit.data.entries import Inputs
 from tacit.errors import InputError
 from tacit.losses import Loss, as_loss
-from tacit.networks.inputs import as_samples
+from tacit.networks.backend import as_samples
 from tacit.networks.measurements import ProbeProblem, measure
 from tacit.networks.network import Network, check_network
 from tacit.results.probe import Probe, ProbeSweep

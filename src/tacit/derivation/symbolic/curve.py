@@ -6,17 +6,70 @@ slope, z = Q'(w), and Q = ∫ z dw. Everything is a function of one parameter of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import sympy
 
-from tacit.derivation.symbolic.signs import sign
+from tacit.errors import InputError
 
+_DRAWS = 12  # random values of the symbols, used if SymPy itself cannot determine a sign
 W = sympy.Symbol("w", real=True)
 SLOPE = sympy.Symbol("z", real=True)
 _RAPIDITY = sympy.Symbol("xi", real=True)
 _FACTOR = sympy.Symbol("t", positive=True)
+
+
+def sign(expression: Any) -> int:
+    """−1, 0 or 1, as SymPy knows it, or if it is the same at all random values of the symbols."""
+    expression = sympy.sympify(expression)
+    for known, value in ((expression.is_zero, 0), (expression.is_positive, 1), (expression.is_negative, -1)):
+        if known:
+            return value
+    if sympy.simplify(expression) == 0:
+        return 0
+    rng = np.random.default_rng(0)
+    signs = {_random_sign(expression, rng) for _ in range(_DRAWS)}
+    if len(signs) != 1:
+        raise InputError(
+            f"the form of Q depends on the sign of {expression}: declare its symbols positive "
+            "(sympy.symbols(…, positive=True)), or give numbers"
+        )
+    return signs.pop()
+
+
+def _random_sign(expression: Any, rng: np.random.Generator) -> int:
+    return int(np.sign(float(sympy.re(sympy.N(expression.subs(random_values(expression, rng)))))))
+
+
+def real_function(symbol: Any, expression: Any) -> Callable[[float], float]:
+    """The expression as a function of a number; NaN where it is not real."""
+    raw = sympy.lambdify(symbol, expression, modules=["scipy", "numpy"])
+
+    def evaluated(at: float) -> float:
+        if symbol.is_positive and not at > 0:
+            return float("nan")
+        with np.errstate(all="ignore"):
+            try:
+                found = complex(raw(np.float64(at)))
+            except (OverflowError, ZeroDivisionError, ValueError, TypeError):
+                return float("nan")
+        return found.real if abs(found.imag) <= 1e-12 * abs(found.real) else float("nan")
+
+    return evaluated
+
+
+def random_values(expression: Any, rng: np.random.Generator) -> dict[Any, Any]:
+    """Random values of the symbols, with the signs that the symbols are declared to have."""
+    values = {}
+    for symbol in sorted(expression.free_symbols, key=str):
+        value = float(rng.standard_normal())
+        one_sided = symbol.is_nonnegative or symbol.is_nonpositive
+        size = abs(value) if one_sided else value
+        values[symbol] = sympy.Float(-size if symbol.is_nonpositive else size)
+    return values
 
 
 @dataclass(frozen=True)
@@ -48,9 +101,8 @@ class Curve:
 
     def subs(self, values: Any) -> Curve:
         """The curve with symbols of the start replaced."""
-        parts = ("start", "predictor", "slope", "value", "inverse")
-        changed = {name: getattr(self, name) for name in parts if getattr(self, name) is not None}
-        changed = {name: sympy.sympify(each).subs(values) for name, each in changed.items()}
+        parts = {name: getattr(self, name) for name in ("start", "predictor", "slope", "value", "inverse")}
+        changed = {k: sympy.sympify(each).subs(values) for k, each in parts.items() if each is not None}
         ratio = None if self.ratio is None else tuple(each.subs(values) for each in self.ratio)
         return replace(self, **changed, ratio=ratio)
 

@@ -58,11 +58,9 @@ class ClosedForm:
             return tuple(self.metric * (sympy.Matrix(self.variables) - sympy.Matrix(self.origin)))
         slopes = [sympy.simplify(curve.explicit(curve.slope)) for curve in self.curves]
         if self.family == "radial":
-            x = self._norm
-            factor = slopes[0].subs(W, x) / x
-            return tuple(
-                factor * each - start for each, start in zip(self.variables, self._initial_slope, strict=True)
-            )
+            factor = slopes[0].subs(W, self._norm) / self._norm
+            pairs = zip(self.variables, self._initial_slope, strict=True)
+            return tuple(factor * each - start for each, start in pairs)
         return tuple(slope.subs(W, each) for slope, each in zip(slopes, self.variables, strict=True))
 
     @property
@@ -93,22 +91,16 @@ class ClosedForm:
     @property
     def parametric(self) -> tuple[dict[str, Any], ...]:
         """For each curve its parameter with the start, and w, slope and value as functions of it."""
-        names = ("parameter", "w", "slope", "value", "start")
-        return tuple(
-            dict(
-                zip(names, (each.parameter, each.predictor, each.slope, each.value, each.start), strict=True)
-            )
-            for each in self.curves
-        )
+        names = {"w": "predictor"} | {name: name for name in ("parameter", "slope", "value", "start")}
+        return tuple({key: getattr(each, name) for key, name in names.items()} for each in self.curves)
 
     def subs(self, *values: Any) -> ClosedForm:
         """The form with symbols of the start replaced, with the arguments of SymPy's subs."""
         given = values[0] if len(values) == 1 else dict([values])
         origin = tuple(sympy.sympify(each).subs(given) for each in self.origin)
         metric = None if self.metric is None else self.metric.subs(given)
-        return replace(
-            self, origin=origin, metric=metric, curves=tuple(each.subs(given) for each in self.curves)
-        )
+        curves = tuple(each.subs(given) for each in self.curves)
+        return replace(self, origin=origin, metric=metric, curves=curves)
 
     def latex(self) -> str:
         """Q(w) = … in LaTeX, or w, Q' and Q as functions of a parameter if there is no explicit form."""

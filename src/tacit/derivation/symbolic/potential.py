@@ -11,10 +11,10 @@ import numpy as np
 import sympy
 
 from tacit.data.arrays import Float
-from tacit.derivation.divergence import DivergenceFromStart
-from tacit.derivation.symbolic.curve import Curve, W
+from tacit.derivation.symbolic.curve import Curve, W, real_function
 from tacit.errors import OutsideDomainError
 from tacit.numerics.roots import crossing
+from tacit.potentials.base import DivergenceFromStart
 
 _MAX_STEPS = 200  # steps of the search for a bracket
 _FIRST_STEP = 1e-3  # of this search, relative to the start
@@ -26,17 +26,12 @@ class _NumericCurve:
     """The functions of a curve, compiled for numbers."""
 
     def __init__(self, curve: Curve):
-        s = curve.parameter
-        self.start = float(curve.start)
-        self.predictor, self.slope, self.value, self.predictor_rate, self.slope_rate = (
-            _function(s, each)
-            for each in (
-                curve.predictor,
-                curve.slope,
-                curve.value,
-                sympy.diff(curve.predictor, s),
-                sympy.diff(curve.slope, s),
-            )
+        s, self.start = curve.parameter, float(curve.start)
+        self.predictor, self.slope, self.value = (
+            _function(s, each) for each in (curve.predictor, curve.slope, curve.value)
+        )
+        self.predictor_rate, self.slope_rate = (
+            _function(s, sympy.diff(each, s)) for each in (curve.predictor, curve.slope)
         )
         self._inverse = None if curve.inverse is None else _function(W, curve.inverse)
         self._base = None if curve.ratio is None else _function(W, curve.ratio[0])
@@ -79,20 +74,8 @@ class _NumericCurve:
 
 
 def _function(symbol: Any, expression: Any) -> Callable[[float], float]:
-    """The expression as a function of a number; NaN if it is not real."""
-    raw = sympy.lambdify(symbol, _floats(sympy.sympify(expression)), modules=["scipy", "numpy"])
-
-    def evaluated(at: float) -> float:
-        if symbol.is_positive and not at > 0:
-            return float("nan")
-        with np.errstate(all="ignore"):
-            try:
-                value = raw(np.float64(at))
-            except (OverflowError, ZeroDivisionError, ValueError):
-                return float("nan")
-        return float("nan") if np.iscomplexobj(value) else float(value)
-
-    return evaluated
+    """The expression as a function of a number, with its numbers as floats."""
+    return real_function(symbol, _floats(sympy.sympify(expression)))
 
 
 def _floats(expression: Any) -> Any:

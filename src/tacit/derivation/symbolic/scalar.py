@@ -17,9 +17,8 @@ from typing import Any
 
 import sympy
 
-from tacit.derivation.symbolic.curve import SLOPE, Curve, W, exponential, hyperbolic, power, straight
+from tacit.derivation.symbolic.curve import SLOPE, Curve, W, exponential, hyperbolic, power, sign, straight
 from tacit.derivation.symbolic.integral import integral
-from tacit.derivation.symbolic.signs import sign
 from tacit.errors import NoClosedFormError
 
 Start = dict[Any, Any]

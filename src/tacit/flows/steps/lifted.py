@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -27,35 +27,10 @@ from scipy.sparse.csgraph import connected_components
 from tacit.data.arrays import Float
 from tacit.flows.steps.radau import ROUNDING, STAGES, TOP, A, C
 from tacit.flows.steps.radau_output_space import OutputSpaceFlow, Stages, System
+from tacit.models.factors import Lift
 
 _NEAR = 1.0  # ∫‖Ā‖dt up to which W itself is accurate, since its directions have similar sizes
 _FULL = 1e-8  # smallest singular value of the initial weights, relative to the largest, for full rank
-
-
-class Lift(Protocol):
-    """Interface of the measurements of a lifted matrix.
-
-    rows: number of rows of U if W = [U; V]; None for a single factor. reach: the largest ‖Ā(p)‖ for ‖p‖ = 1.
-    """
-
-    rows: int | None
-    reach: float
-
-    def lift(self, residuals: Float) -> Float:
-        """Ā(p) = Σ pₙĀₙ, with leading axes."""
-        ...
-
-    def read(self, W: Float) -> Float:
-        """½⟨Āₙ, W Wᵀ⟩, with leading axes."""
-        ...
-
-    def kernel(self, W: Float) -> Float:
-        """⟨ĀₙW, ĀₘW⟩."""
-        ...
-
-    def size(self, W: Float) -> Float:
-        """Sums of the absolute values of the terms of the outputs."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
