@@ -81,6 +81,13 @@ class LayeredDiagonal(CoordinatewiseModel):
         names = [name for side in SIDES for name in self.parametrization.names(side)]
         return dict(zip(names, [*self.plus, *self.minus], strict=True))
 
+    @property
+    def _equal(self) -> bool:
+        """Whether the layers of each product are equal and positive, and hence stay equal."""
+        return all(
+            (layers == layers[0]).all() and (layers[0] > 0).all() for layers in (self.plus, self.minus)
+        )
+
     @quiet
     def potential(self, d: int | None = None) -> Layered:
         """Q with ∇Q = F(z) − F(x₀) at β(z), for both products at once."""
@@ -107,12 +114,11 @@ class LayeredDiagonal(CoordinatewiseModel):
     def weight_pair(self, d: int) -> WeightPair:
         """The layers themselves, if they are equal and positive."""
         self._check_features(d)
-        for layers in (self.plus, self.minus):
-            if not ((layers == layers[0]).all() and (layers[0] > 0).all()):
-                raise NoPotentialError(
-                    "with three or more layers, steps of gradient descent are understood only from layers "
-                    "of a product that are equal and positive; these are not"
-                )
+        if not self._equal:
+            raise NoPotentialError(
+                "with three or more layers, steps of gradient descent are understood only from layers of a "
+                "product that are equal and positive; these are not"
+            )
         plus, minus = (np.broadcast_to(layers[0], (d,)) for layers in (self.plus, self.minus))
 
         def lift(plus: Float, minus: Float) -> Weights:
@@ -127,6 +133,9 @@ class LayeredDiagonal(CoordinatewiseModel):
     @quiet
     def moved_to(self, w: Float) -> LayeredDiagonal:
         """All layers where the flow has the predictor w."""
+        if self._equal:
+            plus, minus = self.weight_pair(len(w)).at(w)
+            return LayeredDiagonal(np.array([plus] * self.depth), np.array([minus] * self.depth))
         potential = self.potential(len(w))
         place = potential.at_rise((w - potential.origin()) * np.exp(-potential.log_scale))[0]
         layers = list(self._lift(potential, place).values())

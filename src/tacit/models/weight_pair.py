@@ -93,8 +93,8 @@ class WeightPair:
     def mirror_form(self) -> MirrorForm:
         """The flow in mirror space, also from w₊ ≠ w₋."""
         D, log_scale = self.depth, np.log(self.scale)
+        middle = float(log_scale.mean())  # in units of which slopes neither overflow nor underflow
         start = D / 2 * (np.log(self.plus) - np.log(self.minus))
-        middle = float(log_scale.mean())  # in units of which weights neither overflow nor underflow
         log_speed = math.log(self.rate * (2 if D == 2 else D - 2)) + (D - 2) * middle
 
         def lift(u: Float) -> Weights:
