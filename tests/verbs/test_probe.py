@@ -84,13 +84,9 @@ def test_the_linearization_under_the_square_loss_is_the_flow_of_its_tangent():
     found = Linearization.of(network, X, Y, as_loss("square"))
     run = tacit.flow(network, X, Y, linearized=True, until=4.0, rtol=1e-10)
     at = found.until(4.0, 100)
-    np.testing.assert_allclose(
-        (found.start[:, 0] + found.kernel @ at.state), run.outputs[-1], rtol=1e-7
-    )
+    np.testing.assert_allclose((found.start[:, 0] + found.kernel @ at.state), run.outputs[-1], rtol=1e-7)
     assert at.time == pytest.approx(run.time[-1], rel=1e-7)
-    np.testing.assert_allclose(
-        found.outputs(X, found.change(at.state))[:, 0], run.outputs[-1], rtol=1e-7
-    )
+    np.testing.assert_allclose(found.outputs(X, found.change(at.state))[:, 0], run.outputs[-1], rtol=1e-7)
 
 
 @pytest.mark.every(2)
