@@ -2,7 +2,7 @@ r"""Claims of the figures at many seeds: distance from the threshold, and probab
 
 Figures are computed at fifty seeds, and the measured values of each claim are stored as a line of JSON for
 each figure and seed, so that an interrupted run can be resumed. Figures whose data do not depend on the seed
-are computed twice, to verify this. `tacit.papers.failure_rate` estimates the probability that a claim fails
+are computed twice, to verify this. `benchmarks/failure_rate.py` estimates the probability that a claim fails
 at another seed.
 
     python benchmarks/claims.py                                 all figures, quick presets, 50 seeds
@@ -33,11 +33,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from failure_rate import MOST, chance_of_failure
 
 from tacit.errors import MissingDataError
-from tacit.papers import Claim, Entry, figures, halfway, measures
+from tacit.papers import Claim, Entry, figures, measures
 from tacit.papers.catalogue import papers, sources
-from tacit.papers.failure_rate import MOST, chance_of_failure
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "tests" / "papers" / "claims.json"
@@ -67,7 +67,7 @@ def source(module: str) -> str:
     paper.
     """
     known = {name: text for paper in papers() for name, text in sources(paper).items() if name.count(".") > 2}
-    known |= {piece.__name__: inspect.getsource(piece) for piece in (halfway, measures)}
+    known |= {piece.__name__: inspect.getsource(piece) for piece in (measures,)}
     found: dict[str, str] = {}
     todo = [module]
     while todo:

@@ -32,7 +32,7 @@ tails, too large for lighter ones, and, being a power law, hardly too small for 
 which it is 1 in 1,000 are exceeded by 0.16 in 1,000 normal variables, 1.0 exponential variables, and 1.4
 variables with Student's t distribution with five degrees of freedom. For positive values with a positive
 threshold, logarithms are used. Fractions of cases are counted, with the beta-binomial distribution and
-Jeffreys' prior. `tacit.papers.failure_rate` contains the formulas; `tests/papers/test_failure_rate.py` tests
+Jeffreys' prior. `benchmarks/failure_rate.py` contains the formulas; `tests/papers/test_failure_rate.py` tests
 them on known distributions.
 
 A dash instead of the probability means that the value does not depend on the seed. Thresholds without a

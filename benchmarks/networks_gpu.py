@@ -96,8 +96,8 @@ def _machine() -> dict[str, str]:
 def _draw(folder: Path, files: list[str]) -> None:
     """Draw the figures from measured data into a folder, with a record of the calls."""
     from tacit.papers import figures, reproduce
-    from tacit.papers.woodworth2020 import figure6c as figure6_mnist
-    from tacit.papers.woodworth2020 import figure6d_8 as figures6_8_cifar
+    from tacit.papers.woodworth2020 import figure6c_6d_8 as figure6_mnist
+    from tacit.papers.woodworth2020 import figure6c_6d_8 as figures6_8_cifar
 
     shown = {"mnist": (figure6_mnist, ["fig6c"]), "cifar": (figures6_8_cifar, ["fig6d", "fig8"])}
     found: dict[str, list[Any]] = {}

@@ -18,11 +18,13 @@ from tacit import potentials
 pytestmark = pytest.mark.any_cpu
 
 VERBS = [
+    "audit",
     "certify",
     "closed_form",
     "check",
     "decay_path",
     "derive",
+    "descend",
     "explain",
     "flow",
     "limit",
@@ -40,7 +42,7 @@ VERBS = [
 CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
-CLASSES += ["DecayPath", "Explanation", "Risk", "SaddlePath", "Verdicts"]
+CLASSES += ["Audit", "DecayPath", "Explanation", "Risk", "Run", "SaddlePath", "Training", "Verdicts"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [
     *REFUSALS,
@@ -85,7 +87,7 @@ def test_public_names_are_these():
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
-        (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares"),
+        (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares, training"),
         (tacit.regime, "model, X, y"),
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
@@ -114,6 +116,12 @@ def test_public_names_are_these():
         (tacit.SymmetricFactorization, "weights"),
         (tacit.SymmetricFactorization.gaussian, "d, width, scale, seed"),
         (tacit.observed, "matrix"),
+        (tacit.descend, "model, X, y, training, *, until, max_steps, seed, batches"),
+        (tacit.audit, "weights, X"),
+        (
+            tacit.Training,
+            "step, momentum, nesterov, batch, decay, decay_time, label_noise, noise_steps",
+        ),
         (tacit.derive, "parametrization, theta0, *, samples, seed, radius, candidates"),
         (tacit.certify, "potential, X, y, predictor, *, problem, tol"),
         (tacit.Diagonal, "depth, scale, profile, log_scale"),

@@ -23,6 +23,7 @@ REFERENCE = (pages.ROOT / "docs" / "reference" / "index.md").read_text(encoding=
 MODULES = [line.strip() for line in REFERENCE.splitlines() if re.fullmatch(r" +tacit[\w.]*", line)]
 ANSWERS = {  # results, which users do not construct
     *(
+        "Audit",
         "Certificate",
         "Derivation",
         "Entry",
@@ -36,6 +37,7 @@ ANSWERS = {  # results, which users do not construct
     *(
         "Regime",
         "Reproduction",
+        "Run",
         "ScaleRange",
         "DecayPath",
         "Explanation",

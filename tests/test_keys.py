@@ -187,7 +187,7 @@ def test_one_figure_or_theorem_imports_no_other(tmp_path):
     run = subprocess.run(code, capture_output=True, text=True, check=True)
     imported = json.loads(run.stderr)
     modules = [name for name in imported["reproduce"] if name.count(".") == 3]
-    assert modules == [f"tacit.papers.woodworth2020.{name}" for name in ("figure2", "shared")]
+    assert modules == [f"tacit.papers.woodworth2020.{name}" for name in ("figure2_3", "recovery")]
     kinds = {"figures": _FIGURES, "theorems": _THEOREMS}
     homes = {f"{kind} {key}": kinds[kind].module_of(key) for kind, key in asked}
     for asked_for, home in homes.items():

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tacit.models import model as model
     from tacit.networks import Network as Network
     from tacit.papers.checking import check as check
+    from tacit.results.audit import Audit as Audit
     from tacit.results.certificate import Certificate as Certificate
     from tacit.results.decay_path import DecayPath as DecayPath
     from tacit.results.explanation import Explanation as Explanation
@@ -54,11 +55,15 @@ if TYPE_CHECKING:
     from tacit.results.probe import ProbeSweep as ProbeSweep
     from tacit.results.regime import Regime as Regime
     from tacit.results.risk import Risk as Risk
+    from tacit.results.run import Run as Run
     from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
+    from tacit.training.settings import Training as Training
+    from tacit.verbs.audit import audit as audit
     from tacit.verbs.certify import certify as certify
     from tacit.verbs.decay_path import decay_path as decay_path
+    from tacit.verbs.descend import descend as descend
     from tacit.verbs.explain import explain as explain
     from tacit.verbs.flow import flow as flow
     from tacit.verbs.limit import limit as limit
@@ -88,6 +93,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "models": "Diagonal Factorization LinearNetwork Model Neuron SymmetricFactorization UntiedDiagonal model",
     "networks": "Network",
     "papers.checking": "check",
+    "results.audit": "Audit",
     "results.certificate": "Certificate",
     "results.decay_path": "DecayPath",
     "results.explanation": "Explanation",
@@ -98,11 +104,15 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.probe": "Probe ProbeSweep",
     "results.regime": "Regime",
     "results.risk": "Risk",
+    "results.run": "Run",
     "results.saddle_path": "SaddlePath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
+    "training.settings": "Training",
+    "verbs.audit": "audit",
     "verbs.certify": "certify",
     "verbs.decay_path": "decay_path",
+    "verbs.descend": "descend",
     "verbs.explain": "explain",
     "verbs.flow": "flow",
     "verbs.limit": "limit",
@@ -116,6 +126,9 @@ _HOMES = {  # module: its public names, imported when they are first used
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names.split()}
 _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
+    "Audit.picture": "tacit.show.runs:audit_picture",
+    "Audit.start": "tacit.verbs.audit:start_of",
+    "Audit.summary": "tacit.show.runs:audit_report",
     "AlongMu.picture": "tacit.show.paths:path_picture",
     "CoefficientPath.picture": "tacit.show.fits:coefficients_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
@@ -145,6 +158,11 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "ProbeSweep.summary": "tacit.show.probes:sweep_report",
     "Risk.picture": "tacit.show.practice:risk_picture",
     "Risk.summary": "tacit.show.practice:risk_report",
+    "Run.explained": "tacit.verbs.descend:explained",
+    "Run.flow_limit": "tacit.verbs.descend:flow_limit",
+    "Run.picture": "tacit.show.runs:run_picture",
+    "Run.predicted": "tacit.verbs.descend:predicted",
+    "Run.summary": "tacit.show.runs:run_report",
     "SaddlePath.picture": "tacit.show.saddles:saddle_picture",
     "SaddlePath.summary": "tacit.show.saddles:saddle_report",
     "SweepingPath.summary": "tacit.show.paths:sweeping_report",

@@ -7,10 +7,10 @@ import claims
 import claims_page
 import numpy as np
 import pytest
+from failure_rate import MOST
 
 from tacit.errors import MissingDataError
 from tacit.papers import figures
-from tacit.papers.failure_rate import MOST
 
 RECORD = json.loads(claims.RECORD.read_text(encoding="utf-8"))
 ENTRIES = {entry.key: entry for entry in figures()}

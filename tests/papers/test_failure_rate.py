@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from failure_rate import MOST, chance_of_failure
 from scipy import stats
 from scipy.optimize import brentq
-
-from tacit.papers.failure_rate import MOST, chance_of_failure
 
 DRAWS, SEEDS = 500, 50
 # Distribution, and range of its failures in 1000 if 1 in 1000 is estimated: 1 for exponential tails (theory).

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import tacit
-from tacit.papers.halfway import farthest, level_at, trained
+from tacit.papers.measures import farthest, level_at, trained
 from tacit.potentials import L1
 
 

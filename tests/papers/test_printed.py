@@ -12,7 +12,7 @@ from tacit.papers import pages
 from tacit.papers import statements as registry
 from tacit.papers.catalogue import papers
 from tacit.papers.pages import items, place
-from tacit.report.listings import statements
+from tacit.report.page import statements
 from tacit.theorems import Theorem, Verdict, theorem, theorems
 
 PAPERS = tuple(papers())

@@ -5,7 +5,7 @@ from oracles import gaussian_problem
 
 import tacit
 from tacit.cli import main
-from tacit.papers.shared_results import shared, sharing
+from tacit.papers.statements import shared, sharing
 
 
 def counting_function():

@@ -16,7 +16,7 @@ from tacit.papers.completed import made_with
 from tacit.papers.pages import errata, items
 from tacit.report import Shown, page
 from tacit.report import panels as recorded
-from tacit.report.listings import command, is_beyond
+from tacit.report.page import command, is_beyond
 from tacit.theorems import Theorem, theorems
 
 pytestmark = pytest.mark.any_cpu

@@ -15,6 +15,7 @@ from tacit.cli import (
     check,
     demo,
     derive,
+    descend,
     fit,
     flow,
     limit,
@@ -36,7 +37,7 @@ from tacit.show.progress import announcing
 
 _MOST_THREADS = 4
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_COMMANDS = (limit, flow, path, fit, predict, check, derive, probe, reproduce, report, demo)
+_COMMANDS = (limit, flow, descend, path, fit, predict, check, derive, probe, reproduce, report, demo)
 
 
 def _use_few_threads() -> None:

@@ -10,6 +10,7 @@ examples:
   tacit limit spectra.csv --target octane --scale 1e-3 --intercept --standardize
   tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -
   tacit limit data.npz --model neuron --scale 0.1 --shape 0.5 --slope 0.2
+  tacit limit genes.csv --target response --scale 0.1 --step 0.01 --momentum 0.9 --batch 8
   tacit limit data.npz --model linear --start balanced --std 0.1
 """
 
@@ -34,6 +35,7 @@ from tacit.cli.options import (
     source,
     units_of,
 )
+from tacit.cli.training import add_training, training_of
 
 
 def add(commands: Any) -> Any:
@@ -48,6 +50,7 @@ def add(commands: Any) -> Any:
         "--least-squares",
         "if no predictor fits the data, compute the limit among the least-squares solutions",
     )
+    add_training(command, required=False)
     add_outputs(
         command, "the result", "draw the limit and the limits of large and small scales (png, pdf, svg)"
     )
@@ -55,13 +58,17 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
+    import warnings
+
     from tacit.verbs.limit import limit
 
     table = read_data(options)
     model = model_of(options, inputs_of(options, table.X))
     check_output_files(options)
     asked = {"tol": options.tol, "least_squares": options.least_squares, **units_of(options)}
-    result = limit(model, table.X, table.y, **asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the summary says how close the step is to the edge
+        result = limit(model, table.X, table.y, training=training_of(options), **asked)
     deliver(
         options,
         result.summary(table.features),

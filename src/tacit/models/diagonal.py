@@ -14,8 +14,9 @@ from tacit.data.arrays import Float, as_floats, as_number
 from tacit.data.printable import shown
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered import CoordinatewiseModel, LayeredDiagonal, layered, same_length, span
-from tacit.models.model import MirrorForm
+from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
+from tacit.models.weight_pair import WeightPair
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
 from tacit.potentials.norms import VanishingScale
@@ -169,6 +170,27 @@ class Diagonal(CoordinatewiseModel):
         log_speed = math.log(4) if D == 2 else math.log(D * (D - 2)) + (D - 2) * self._log_alpha
         log_scale, weight = (np.broadcast_to(each, (d,)) for each in (potential.log_scale, potential.weight))
         return MirrorForm(potential.power, log_scale, weight, np.zeros(d), log_speed, self._lift)
+
+    def weight_pair(self, d: int) -> WeightPair:
+        """w₊ and w₋ themselves."""
+        self._check_features(d)
+        start = np.broadcast_to(self._start, (d,))
+
+        def model(plus: Float, minus: Float) -> Model:
+            if np.array_equal(plus, minus):
+                return Diagonal(self.depth, profile=plus)
+            if self.depth != int(self.depth):
+                raise NoPotentialError(
+                    f"a network of depth {self.depth} with w₊ ≠ w₋ is not one of whole layers; choose a "
+                    "whole number as depth"
+                )
+            layers = int(self.depth)
+            return UntiedDiagonal.from_layers([plus] * layers, [minus] * layers)
+
+        def lift(plus: Float, minus: Float) -> Weights:
+            return {"w₊": plus, "w₋": minus}
+
+        return WeightPair(start, start, self.depth, self.depth, lift, model)
 
     @quiet
     def _lift(self, u: Float) -> Weights:
@@ -356,11 +378,31 @@ class UntiedDiagonal(CoordinatewiseModel):
 
         return MirrorForm(math.inf, log_scale, np.full(d, 0.5), start, 0.0, lift)
 
+    def weight_pair(self, d: int) -> WeightPair:
+        """√P/2 and √N/2 of the light cone, whose parts are all multiplied by the same factor in a step."""
+        self._check_features(d)
+        plus, minus = (np.broadcast_to(np.sqrt(each) / 2, (d,)) for each in self._light_cone())
+
+        def lift(grown: Float, shrunk: Float) -> Weights:
+            factors = (
+                np.divide(now, start, out=np.ones(d), where=start > 0)
+                for now, start in ((grown, plus), (shrunk, minus))
+            )
+            return self._scaled(*factors)
+
+        def model(grown: Float, shrunk: Float) -> Model:
+            return UntiedDiagonal.from_weights(*lift(grown, shrunk).values())
+
+        return WeightPair(plus, minus, 2, 1, lift, model)
+
     @quiet
     def _lift(self, tau: Float) -> Weights:
         """The weights after u₊+v₊ and u₋−v₋ were multiplied by e^τ, and u₊−v₊ and u₋+v₋ by e^{−τ}."""
+        return self._scaled(np.exp(tau), np.exp(-tau))
+
+    def _scaled(self, grow: Float, shrink: Float) -> Weights:
+        """The weights with u₊+v₊ and u₋−v₋ multiplied by `grow`, and u₊−v₊ and u₋+v₋ by `shrink`."""
         u, v, u_minus, v_minus = self._layers
-        grow, shrink = np.exp(tau), np.exp(-tau)
         plus, minus = (u + v) * grow / 2, (u - v) * shrink / 2
         other_plus, other_minus = (u_minus + v_minus) * shrink / 2, (u_minus - v_minus) * grow / 2
         return {

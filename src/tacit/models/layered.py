@@ -13,6 +13,7 @@ from tacit.data.printable import shown
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import SIDES, LayerProducts, Weights
+from tacit.models.weight_pair import WeightPair
 from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered
 
@@ -80,6 +81,13 @@ class LayeredDiagonal(CoordinatewiseModel):
         names = [name for side in SIDES for name in self.parametrization.names(side)]
         return dict(zip(names, [*self.plus, *self.minus], strict=True))
 
+    @property
+    def _equal(self) -> bool:
+        """Whether the layers of each product are equal and positive, and hence stay equal."""
+        return all(
+            (layers == layers[0]).all() and (layers[0] > 0).all() for layers in (self.plus, self.minus)
+        )
+
     @quiet
     def potential(self, d: int | None = None) -> Layered:
         """Q with ∇Q = F(z) − F(x₀) at β(z), for both products at once."""
@@ -102,6 +110,36 @@ class LayeredDiagonal(CoordinatewiseModel):
             return self._lift(potential, place)
 
         return LayeredForm.of(potential, d, lift)
+
+    def weight_pair(self, d: int) -> WeightPair:
+        """The layers themselves, if they are equal and positive."""
+        self._check_features(d)
+        if not self._equal:
+            raise NoPotentialError(
+                "with three or more layers, steps of gradient descent are understood only from layers of a "
+                "product that are equal and positive; these are not"
+            )
+        plus, minus = (np.broadcast_to(layers[0], (d,)) for layers in (self.plus, self.minus))
+
+        def lift(plus: Float, minus: Float) -> Weights:
+            sides = zip(SIDES, (plus, minus), strict=True)
+            return {name: w for side, w in sides for name in self.parametrization.names(side)}
+
+        def model(plus: Float, minus: Float) -> LayeredDiagonal:
+            return LayeredDiagonal(np.array([plus] * self.depth), np.array([minus] * self.depth))
+
+        return WeightPair(plus, minus, self.depth, 1, lift, model)
+
+    @quiet
+    def moved_to(self, w: Float) -> LayeredDiagonal:
+        """All layers where the flow has the predictor w."""
+        if self._equal:
+            plus, minus = self.weight_pair(len(w)).at(w)
+            return LayeredDiagonal(np.array([plus] * self.depth), np.array([minus] * self.depth))
+        potential = self.potential(len(w))
+        place = potential.at_rise((w - potential.origin()) * np.exp(-potential.log_scale))[0]
+        layers = list(self._lift(potential, place).values())
+        return LayeredDiagonal(np.array(layers[: self.depth]), np.array(layers[self.depth :]))
 
     @quiet
     def _lift(self, potential: Layered, place: Float) -> Weights:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,33 +10,11 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats
 from tacit.data.entries import Entries, Inputs
 from tacit.errors import InputError, NoPotentialError
+from tacit.models.mirror_form import MirrorForm as MirrorForm
 from tacit.models.parametrizations import Weights
+from tacit.models.weight_pair import WeightPair
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
-from tacit.potentials.rapidity import Geometry
-
-
-@dataclass(frozen=True, eq=False)
-class MirrorForm(Geometry):
-    r"""The flow of a model with a separable potential, in mirror space.
-
-        weight·s(u(t)) = weight·s(u(0)) + Xᵀν(t),    dν/dt = e^{log_speed}·(−∂L/∂f)
-
-    u is the rapidity of every coordinate. It determines the predictor, through the mirror map with this power
-    and log_scale, and the weights, through `lift`. Rapidities remain accurate where slopes s are so close to
-    the ends of their domain that floats cannot represent the distance.
-    """
-
-    power: float
-    log_scale: Float
-    weight: Float
-    start: Float
-    log_speed: float
-    lift: Callable[[Float], Weights]
-
-    def own_map(self) -> Any:
-        """The mirror map at initialization, for other than tied and two-layer networks; None for these."""
-        return None
 
 
 def check_model(call: str, model: Any, X: Any, y: Any, *, functions: bool = False) -> None:
@@ -177,6 +154,77 @@ class Model:
             None for other models.
         """
         return None
+
+    def weight_pair(self, d: int) -> WeightPair:
+        """The two weight vectors that stand for all weights along gradient descent, for diagonal networks.
+
+        Parameters
+        ----------
+        d : int
+            The number of features.
+
+        Returns
+        -------
+        WeightPair
+            The weights w₊ and w₋ at initialization, and how they move.
+
+        Raises
+        ------
+        NoPotentialError
+            If the model is not a diagonal network, or its layers do not move like two vectors.
+        """
+        raise NoPotentialError(
+            f"the weights during and after training are known for Diagonal and UntiedDiagonal only, not for "
+            f"{type(self).__name__}; tacit.flow integrates them"
+        )
+
+    def moved_to(self, w: Float) -> Model:
+        """The model with the weights that its flow has where the predictor is w.
+
+        Parameters
+        ----------
+        w : (d,) array
+            A predictor.
+
+        Returns
+        -------
+        Model
+            The same network, with the weights there as its initialization.
+
+        Raises
+        ------
+        NoPotentialError
+            If these weights are not determined by the predictor.
+        """
+        pair = self.weight_pair(len(w))
+        plus, minus = pair.at(np.asarray(w, dtype=float))
+        return pair.model(plus, minus)
+
+    _end: Float | None = None  # where the flow of `tacit.limit` ends, in the models that limits hold
+
+    def ending_at(self, w: Float) -> Model:
+        """This model, called by `limit.model()` to be the one at the end.
+
+        Parameters
+        ----------
+        w : array
+            The predictor at the end of the flow.
+
+        Returns
+        -------
+        Model
+            A copy of the model.
+        """
+        found = copy(self)
+        object.__setattr__(found, "_end", w)
+        return found
+
+    def __call__(self) -> Model:
+        """The model at the end of training: limit.model() is limit.model with the weights where the flow "
+        "ends."""
+        if self._end is None:
+            raise InputError("only the model of a limit has an end: call tacit.limit(model, X, y).model()")
+        return self.moved_to(self._end)
 
     @property
     def predictor_scale(self) -> Any:

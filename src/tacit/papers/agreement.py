@@ -33,8 +33,7 @@ from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
 from tacit.papers import Assumption, Bound, Parts, Premise
 from tacit.papers.arguments import arrived
-from tacit.papers.shared_results import shared
-from tacit.papers.statements import unmet
+from tacit.papers.statements import shared, unmet
 
 Weights = dict[str, Float]
 
@@ -75,15 +74,11 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     """Compare the simulated flow with the limit; method: as in `tacit.flow`, "auto" or "parameters"."""
     X, y = check_problem(X, y)
     limit = yield from limit_of(model, X, y)
-    arrived(
-        limit,
-        f"the limit of {model!r} did not converge ({limit.reason}), so the flow cannot be compared with it",
-    )
+    why = f"the limit of {model!r} did not converge ({limit.reason})"
+    arrived(limit, f"{why}, so the flow cannot be compared with it")
     if (sudden := suddenness(model, limit.predictor)) < EPS:
-        text = (
-            "the flow can be resolved in double precision: at so small a scale, a deep network stays near 0 "
-        )
-        yield Premise(f"{text}and then moves within {sudden:.2g} of that time", False)
+        text = "the flow can be resolved in double precision: at so small a scale, a deep network"
+        yield Premise(f"{text} stays near 0 and then moves within {sudden:.2g} of that time", False)
     if limit.sign and limit.sign != np.sign(getattr(model, "output", 1.0)):
         yield Assumption("the output weight keeps its sign: it changes sign on these data", False)
     end = ended(model, X, y, method)

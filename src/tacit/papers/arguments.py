@@ -26,6 +26,13 @@ def positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def between(value: Any, name: str, low: float, high: float) -> float:
+    """Return the value as a float; raise ParameterError if it does not lie between two numbers."""
+    if not (isinstance(value, (int, float, np.number)) and low < value < high):
+        raise ParameterError(f"{name} must lie between {low:g} and {high:g}, got {value!r}")
+    return float(value)
+
+
 def whole(value: Any, name: str, least: int) -> int:
     """Return the value as an int; raise ParameterError if it is not an integer of at least `least`."""
     if not (isinstance(value, (int, np.integer)) and value >= least):

@@ -77,9 +77,8 @@ def papers() -> dict[str, str]:
     folders = sys.modules[package].__path__
     here = [each.name for each in pkgutil.iter_modules(folders) if each.ispkg]
     own = {key: f"{package}.{key}" for key in here}
-    found = dict(
-        sorted(own.items(), key=lambda each: getattr(importlib.import_module(each[1]), "ARXIV", "~"))
-    )
+    numbers = {key: getattr(importlib.import_module(own[key]), "ARXIV", "~") for key in own}
+    found = {key: own[key] for key in sorted(own, key=numbers.__getitem__)}
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         by = point.dist.name if point.dist else "an installed package"
         if found.setdefault(point.name, point.value) != point.value:
@@ -102,6 +101,11 @@ def package_of(paper: str) -> ModuleType:
     return importlib.import_module(papers()[paper])
 
 
+def items_listed(paper: str) -> tuple[Item, ...]:
+    """The items that a paper lists; none for a key that is not a paper's."""
+    return tuple(getattr(package_of(paper), "ITEMS", ())) if paper in papers() else ()
+
+
 def titles() -> dict[str, str]:
     """The title of every paper, by key."""
     return {paper: getattr(package_of(paper), "TITLE", paper) for paper in papers()}
@@ -122,13 +126,11 @@ def _modules_by_key(paper: str, package: str) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for module, source in sources(paper).items():
         for each in _REGISTERED.findall(source):
-            kind, key = each
-            if not key.startswith(f"{paper}/"):
-                raise InputError(
-                    f"{module} registers the {kind} {key}; keys in this folder must begin with {paper}/"
-                )
+            registers = f"{module} registers the {' '.join(each)}"
+            if not each[1].startswith(f"{paper}/"):
+                raise InputError(f"{registers}; keys in this folder must begin with {paper}/")
             if each in found:
-                raise InputError(f"{module} registers the {kind} {key}, but {found[each]} already does")
+                raise InputError(f"{registers}, but {found[each]} already does")
             found[each] = module
     return found
 
@@ -143,12 +145,8 @@ class Catalogue(Generic[Registered]):
     def known(self, chosen: Iterable[str] | None = None) -> list[str]:
         """The keys of these papers (default: all), and all other registered keys; imports no module."""
         chosen = papers() if chosen is None else [each for each in chosen if each in papers()]
-        listed = [
-            key
-            for paper in chosen
-            for kind, key in _modules_by_key(paper, papers()[paper])
-            if kind == self.kind
-        ]
+        found = (_modules_by_key(paper, papers()[paper]) for paper in chosen)
+        listed = [key for keys in found for kind, key in keys if kind == self.kind]
         return list(dict.fromkeys([*listed, *self.registered]))
 
     def __contains__(self, key: str) -> bool:
@@ -169,10 +167,8 @@ class Catalogue(Generic[Registered]):
         if key in self.registered or expected not in (None, module):
             raise InputError(f"there is already a {self.kind} {key!r}; choose another key")
         if expected is None and any(module.startswith(f"{package}.") for package in papers().values()):
-            raise InputError(
-                f"{module} registers the {self.kind} {key}, which is not found by reading it: write "
-                f'@{self.kind}("{key}", …) at the start of a line'
-            )
+            text = f"{module} registers the {self.kind} {key}, which is not found by reading it: write"
+            raise InputError(f'{text} @{self.kind}("{key}", …) at the start of a line')
         self.registered[key] = item
 
     def module_of(self, key: str) -> str | None:
@@ -201,19 +197,16 @@ def named_after(key: str, items: Sequence[Item]) -> str | None:
 
 def suggestion(wrong: str, keys: Sequence[str]) -> str:
     """The part of an error message that suggests keys similar to a wrong one, or lists the papers."""
-    known: dict[str, list[str]] = {
-        paper: [paper] for paper in dict.fromkeys(k.partition("/")[0] for k in keys)
-    }
-    among = list(known)
+    among = list(dict.fromkeys(key.partition("/")[0] for key in keys))
+    known: dict[str, list[str]] = {paper: [paper] for paper in among}
     for key in keys:
-        known.setdefault(key, []).append(key)
-        known.setdefault(key.partition("/")[2], []).append(key)
+        for name in (key, key.partition("/")[2]):
+            known.setdefault(name, []).append(key)
     near = similar_names(wrong, list(known))
     found = list(dict.fromkeys(key for name in near for key in known[name]))[:_SUGGESTED]
-    if found and found[0] in among:
-        found = found[:1]
     if not found:
         return f"the papers are {', '.join(among)};"
+    found = found[:1] if found[0] in among else found
     return f"did you mean {' or '.join(filter(None, (', '.join(found[:-1]), found[-1])))}?"
 
 

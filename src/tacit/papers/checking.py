@@ -17,8 +17,7 @@ from tacit.errors import InputError, TacitError
 from tacit.models.model import Model, check_model
 from tacit.papers.arguments import ParameterError
 from tacit.papers.catalogue import similar_names, suggestion
-from tacit.papers.shared_results import shared, sharing
-from tacit.papers.statements import Theorem, selected, theorems
+from tacit.papers.statements import Theorem, selected, shared, sharing, theorems
 from tacit.potentials import Potential
 from tacit.results.verdicts import Verdict, Verdicts
 
@@ -162,14 +161,10 @@ def select_theorems(only: str | None, matrices: bool = False) -> list[Theorem]:
 def validate_parameters(names: Any, chosen: list[Theorem]) -> None:
     """Raise InputError if none of the selected theorems takes one of these parameters."""
     known = sorted({name for each in chosen for name in each.options})
-    for name in names:
-        if name not in known:
-            close = similar_names(name, known) or known
-            there = f"they take {', '.join(close)}" if close else "they take none"
-            raise InputError(
-                f"none of the selected theorems takes a parameter {name!r}; {there} "
-                "('tacit check --list' shows all)"
-            )
+    for name in (each for each in names if each not in known):
+        there = f"they take {', '.join(similar_names(name, known) or known) or 'none'}"
+        text = f"none of the selected theorems takes a parameter {name!r}; {there}"
+        raise InputError(f"{text} ('tacit check --list' shows all)")
 
 
 @dataclass(frozen=True, eq=False)

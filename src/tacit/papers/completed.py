@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -54,16 +53,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_NEEDED: dict[str, Callable[[Any], bool]] = {  # required entries of the JSON of a figure, and their types
-    "caption": lambda value: isinstance(value, str),
-    "preset": lambda value: isinstance(value, str),
-    "seed": lambda value: isinstance(value, int),
-    "parameters": lambda value: isinstance(value, dict),
-    "claims": lambda value: isinstance(value, list) and all(map(_is_claim, value)),
-    "holds": lambda value: isinstance(value, bool),
-    "seconds": _is_number,
-    "made_with": lambda value: isinstance(value, dict),
-}
+# Required entries of the JSON of a figure, and their types.
+_NEEDED = {"caption": str, "preset": str, "seed": int, "parameters": dict, "claims": list, "holds": bool}
+_NEEDED |= {"made_with": dict}
+
+
+def _is_complete(content: Any) -> bool:
+    """Does the JSON of a figure have all entries, and are they of their types?"""
+    typed = all(isinstance(content[name], kind) for name, kind in _NEEDED.items())
+    return typed and _is_number(content["seconds"]) and all(map(_is_claim, content["claims"]))
 
 
 def _is_claim(value: Any) -> bool:
@@ -82,7 +80,7 @@ def kept(entry: Any, out: str | Path) -> dict[str, Any] | None:
     files = entry.files(out)
     try:
         content = json.loads(Path(files["json"]).read_text(encoding="utf-8"))
-        if content["figure"] != entry.key or not all(good(content[name]) for name, good in _NEEDED.items()):
+        if content["figure"] != entry.key or not _is_complete(content):
             return None
         there = {kind: digest(Path(files[kind]).read_bytes()) for kind in files if kind != "json"}
         complete = content["sha256"] == there
@@ -98,5 +96,4 @@ def finished(entry: Any, *, preset: str, seed: int, out: str | Path) -> dict[str
     content = kept(entry, out)
     expected = {"preset": preset, "seed": seed, "parameters": as_json(entry.presets[preset])}
     expected["made_with"] = made_with(entry.key)
-    same = content is not None and all(content.get(name) == value for name, value in expected.items())
-    return content if same else None
+    return content if content is not None and content | expected == content else None

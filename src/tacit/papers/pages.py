@@ -17,8 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from tacit.papers.catalogue import Item, package_of, papers, sources, titles
+from tacit.papers.catalogue import Item, items_listed, papers, sources, titles
 from tacit.papers.reproduction import Entry, figures
 from tacit.papers.statements import Theorem, items_of, theorems
 
@@ -63,17 +64,14 @@ def items(paper: str) -> tuple[Item, ...]:
     >>> [(item.name, item.ranges) for item in items("woodworth2020")][:2]
     [('Setting', '1 to 3'), ('Theorem 1', '4 to 5, 15 to 21')]
     """
-    listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
-    found = {item.name: item for item in listed}
+    found = {item.name: item for item in items_listed(paper)}
     registered: list[Theorem | Entry] = [*theorems_of(paper), *figures_of(paper)]
     for each in registered:
-        name = each.key.partition("/")[2]
+        kind, name = "theorems" if isinstance(each, Theorem) else "figures", each.key.partition("/")[2]
         for item in items_of(each.key, each.about):
             known = found.get(item.name, replace(item, says=each.says))
-            if isinstance(each, Theorem):
-                found[item.name] = replace(known, theorems=(*known.theorems, name))
-            else:
-                found[item.name] = replace(known, figures=(*known.figures, name))
+            added: dict[str, Any] = {kind: (*getattr(known, kind), name)}
+            found[item.name] = replace(known, **added)
     return tuple(found.values())
 
 

@@ -200,18 +200,10 @@ class Reproduction:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything except the data, ready for JSON."""
-        return {
-            "figure": self.key,
-            "caption": self.caption,
-            "preset": self.preset,
-            "seed": self.seed,
-            "parameters": self.parameters,
-            "claims": [claim.to_dict() for claim in self.claims],
-            "holds": self.holds,
-            "files": self.files,
-            "seconds": self.seconds,
-            "made_with": self.made_with,
-        }
+        first = ("caption", "preset", "seed", "parameters", "claims", "holds")
+        names = (*first, "files", "seconds", "made_with")
+        content = {"figure": self.key, **{name: getattr(self, name) for name in names}}
+        return content | {"claims": [claim.to_dict() for claim in self.claims]}
 
 
 def in_words(content: Mapping[str, Any]) -> str:
@@ -273,6 +265,11 @@ def figure(
         return make
 
     return register
+
+
+def presets(**sizes: tuple[Any, Any]) -> dict[str, Any]:
+    """The presets as arguments of `figure`: each parameter with its value in "quick" and in "paper"."""
+    return {name: {key: pair[k] for key, pair in sizes.items()} for k, name in enumerate(PRESETS)}
 
 
 def figures(selection: str = "all") -> list[Entry]:
@@ -388,18 +385,9 @@ def reproduce(
     with np.errstate(divide="ignore", invalid="ignore"):  # undefined quantities are NaN, so their claims fail
         claims = tuple(shown.claims(data))
     pictures = render(lambda ax: shown.draw(data, ax), ["png", "pdf"], by, **entry.layout)
-    result = Reproduction(
-        entry.key,
-        entry.caption,
-        preset,
-        seed,
-        parameters,
-        claims,
-        entry.files(out),
-        time.perf_counter() - begun,
-        data,
-        made_with(entry.key),
-    )
+    seconds, files = time.perf_counter() - begun, entry.files(out)
+    how = (preset, seed, parameters, claims, files, seconds, data, made_with(entry.key))
+    result = Reproduction(entry.key, entry.caption, *how)
     contents = dict(zip(("png", "pdf", "nc"), (*pictures, netcdf_file(data, by)), strict=True))
     sums = {kind: digest(content) for kind, content in contents.items()}
     contents["json"] = json_file({**result.to_dict(), "sha256": sums}, by)

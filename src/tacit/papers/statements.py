@@ -1,18 +1,24 @@
-"""Registered theorems, and how they are evaluated for a model and data."""
+"""Registered theorems, and how they are evaluated for a model and data.
+
+Compute limits, margins and flows that several theorems need only once.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 import tacit
 from tacit.models.model import check_model
 from tacit.papers import catalogue
-from tacit.papers.catalogue import Catalogue, Item, named_after, package_of, suggestion
+from tacit.papers.catalogue import Catalogue, Item, items_listed, named_after, suggestion
 from tacit.results.claims import Bound
 from tacit.results.verdicts import Assumption, Premise, Verdict
 
@@ -268,9 +274,8 @@ def items_of(key: str, about: tuple[str, ...] = ()) -> tuple[Item, ...]:
     paper = key.partition("/")[0]
     if paper not in catalogue.papers():
         return ()
-    listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
-    own = named_after(key, listed)
-    names = [*([own] if own else []), *about]
+    listed = items_listed(paper)
+    names = [*filter(None, [named_after(key, listed)]), *about]
     if not listed:
         return tuple(Item(name, "") for name in names)
     if missing := set(about) - {item.name for item in listed}:
@@ -303,9 +308,7 @@ def selected(selection: str) -> list[Theorem]:
 def _reading_order(theorem: Theorem) -> tuple[int, int]:
     """Sort key: the paper, then its first item; theorems without a paper or an item come last."""
     paper = theorem.key.partition("/")[0]
-    listed = (
-        [item.name for item in getattr(package_of(paper), "ITEMS", ())] if paper in catalogue.papers() else []
-    )
+    listed = [item.name for item in items_listed(paper)]
     places = [listed.index(item.name) for item in theorem.items if item.name in listed]
     return [*catalogue.papers(), paper].index(paper), min(places, default=len(listed))
 
@@ -348,9 +351,8 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     'holds'
     """
     if key not in _THEOREMS:
-        raise tacit.InputError(
-            f"no theorem {key!r}; {suggestion(key, _THEOREMS.known())} theorems() lists them all"
-        )
+        near = suggestion(key, _THEOREMS.known())
+        raise tacit.InputError(f"no theorem {key!r}; {near} theorems() lists them all")
     check_model(f"check({key!r}, model, X, y)", model, X, y)
     found = _THEOREMS[key]
     data = {name: value for name, value in (("X", X), ("y", y)) if value is not None}
@@ -361,3 +363,45 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
         takes = ", ".join(found.needs + found.options)
         raise tacit.InputError(f"{key} takes {takes}; it does not take {', '.join(extra)}")
     return found.ask(**given)
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_SMALL = 1000  # arrays with more entries are compared by identity, not by value
+_memory: ContextVar[dict[Any, tuple[Any, Any]] | None] = ContextVar("memory", default=None)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """While this context is active, functions marked `shared` remember their results by arguments."""
+    token = _memory.set({})
+    try:
+        yield
+    finally:
+        _memory.reset(token)
+
+
+def shared(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Share the results of a function that depends on its arguments only; they must not be modified."""
+
+    @wraps(function)
+    def remembered(*arguments: _P.args, **options: _P.kwargs) -> _R:
+        memory = _memory.get()
+        if memory is None:
+            return function(*arguments, **options)
+        key = (function, *map(_key, arguments), *((name, _key(each)) for name, each in options.items()))
+        if key not in memory:  # the arguments are stored, too, so that no new object gets the identity of one
+            memory[key] = (function(*arguments, **options), (arguments, options))
+        found: _R = memory[key][0]
+        return found
+
+    return remembered
+
+
+def _key(value: Any) -> Any:
+    """The identification of an argument: small values by value, data and models by identity."""
+    if value is None or isinstance(value, str | float | int):
+        return value
+    if isinstance(value, list | np.ndarray) and np.size(value) <= _SMALL:
+        return np.shape(value), np.asarray(value).tobytes()
+    return id(value)

@@ -45,6 +45,10 @@ class Potential:
     aim_is_box: bool = True  # whether ∂Q(w) is a product of intervals at every w
     rounding: float = 2.0**-52  # relative error of the methods; solvers do not iterate below it
 
+    def __call__(self) -> Any:
+        """Raise, since a potential has no weights: limit.model() is for models."""
+        raise InputError("a potential has no weights at the end of training: call limit with a model instead")
+
     def value(self, w: Array) -> Array:
         """Q(w).
 

@@ -13,6 +13,8 @@ from tacit.errors import InputError
 from tacit.potentials.arrays import quiet
 from tacit.potentials.base import Potential
 from tacit.potentials.block import Block, integral
+from tacit.potentials.bregman import Bregman
+from tacit.potentials.separable import DeepHypentropy
 
 Array = Any
 _TINY = float(np.finfo(np.float64).tiny)
@@ -80,6 +82,25 @@ class Layered(Potential):
     def rows(self) -> Block:
         """The same for positions of several states, (2, k, d)."""
         return self.blocks[..., None, :]
+
+    @cached_property
+    @quiet
+    def tied(self) -> Bregman | DeepHypentropy | None:
+        """Q as that of tied weights, if the layers of each product are equal and positive.
+
+        From x and x' the flow keeps x^{2−L} + x'^{2−L}, and passes the network whose layers all are a, with
+        twice a^{2−L}. Its slopes are (a^{2−L}/(L−2))·h_L⁻¹.
+        """
+        sides, L = (self.plus, self.minus), self.depth
+        if not all((layers == layers[0]).all() and (layers[0] > 0).all() for layers in sides):
+            return None
+        mean = (self.plus[0] ** (2 - L) + self.minus[0] ** (2 - L)) / 2
+        scale = np.where(self.plus[0] == self.minus[0], self.plus[0], mean ** (1 / (2 - L)))
+        weight = scale ** (2.0 - L) / (L - 2)
+        if len(scale) == 1:
+            scale, weight = scale[0], weight[0]
+        found, start = DeepHypentropy(L, L * np.log(scale), weight), self.origin()
+        return Bregman(found, start if len(start) > 1 else float(start[0])) if start.any() else found
 
     @property
     def log_weight(self) -> Float:

@@ -43,6 +43,11 @@ def link(target: str, text: str) -> str:
     return f'<a href="#{target}">{text}</a>'
 
 
+def listed(items: Iterable[str]) -> str:
+    """The items as a list; they are HTML."""
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") -> str:
     """A table whose first column has the row headers; cells are HTML, caption and column headers text."""
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in heads)

@@ -1,4 +1,4 @@
-"""Figures in the report, with their claims and how they were made.
+"""Figures in the report, with their claims, how they were made, and in which settings they differ.
 
 Figures that need large data sets are shown in a recorded version at the sizes of the paper.
 """
@@ -9,15 +9,72 @@ import base64
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from tacit.papers.completed import made_with
 from tacit.papers.reproduction import Entry
-from tacit.report.markup import anchor, html, table, verdict
-from tacit.report.provenance import NAMES
+from tacit.report.markup import anchor, html, link, table, verdict
+
+_LIBRARIES = {
+    "python": "Python",
+    "numpy": "NumPy",
+    "scipy": "SciPy",
+    "jax": "JAX",
+    "matplotlib": "Matplotlib",
+}
+_LISTED = 12  # figures that are listed by name
+NAMES = {"tacit": "Tacit", **_LIBRARIES, "source": "source"}
+
+
+def sizes(content: Mapping[str, Any]) -> str:
+    """The preset and the seed as text."""
+    return f"{content['preset']} preset, seed {content['seed']}"
+
+
+def usual(contents: Sequence[Mapping[str, Any]]) -> str:
+    """The most frequent preset and seed; the first one if several are equally frequent."""
+    return Counter(map(sizes, contents)).most_common(1)[0][0] if contents else ""
+
+
+def otherwise(content: Mapping[str, Any], others: str) -> str:
+    """The settings in which a figure differs from this software and from most figures; else empty."""
+    own = sizes(content)
+    parts = [
+        _software(content.get("made_with", {}), made_with(content["figure"])),
+        f"{own}, whereas most figures have {others}" if own != others else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _software(then: Mapping[str, Any], now: Mapping[str, str]) -> str:
+    """The version of Tacit or of the libraries that made the figure, if it differs."""
+    changed = [name for name, version in now.items() if then.get(name) != version]
+    if not changed:
+        return ""
+    others = [f"{NAMES[name]} {then[name]}" for name in changed if name in then and name in _LIBRARIES]
+    others = ["different source code"] * ("source" in changed) + others
+    by = f"made by Tacit {then.get('tacit', 'of an unknown version')}"
+    return f"{by} with {', '.join(others)}" if others else by
+
+
+def summary(made: Mapping[str, Mapping[str, Any]]) -> str:
+    """A paragraph about the settings of most figures, with links to the figures that differ."""
+    if not made:
+        return ""
+    most = usual(list(made.values()))
+    apart = [key for key, content in made.items() if otherwise(content, most)]
+    count = len(made) - len(apart)
+    same = f"{count} of {len(made)} figures were made by this software: {escape(most)}."
+    if not apart:
+        return f"<p>{same}</p>\n"
+    links = ", ".join(link(anchor("figure", key), escape(key)) for key in apart)
+    others = f"Otherwise: {links}." if len(apart) <= _LISTED else "The other figures state their settings."
+    return f"<p>{same} {others}</p>\n"
 
 
 @dataclass(frozen=True)
@@ -76,20 +133,14 @@ def _heading(shown: Shown) -> str:
 
 
 def _made(shown: Shown) -> str:
-    content = shown.content
-    rows = [
-        (
-            html(claim["text"]),
-            _number(claim["measured"]),
-            escape(claim["threshold"]).replace("-", "−"),
-            verdict(claim["verdict"] == "holds"),
-        )
-        for claim in content["claims"]
-    ]
-    claims = table(
-        f"Claims of {shown.entry.key}", ("Claim", "Measured", "Threshold", "Verdict"), rows, "claims"
-    )
-    return f"{_record(shown)}{_picture(shown)}\n{claims}\n{_made_how(content)}"
+    rows = []
+    for claim in shown.content["claims"]:
+        threshold = escape(claim["threshold"]).replace("-", "−")
+        holds = verdict(claim["verdict"] == "holds")
+        rows.append((html(claim["text"]), _number(claim["measured"]), threshold, holds))
+    heads = ("Claim", "Measured", "Threshold", "Verdict")
+    claims = table(f"Claims of {shown.entry.key}", heads, rows, "claims")
+    return f"{_record(shown)}{_picture(shown)}\n{claims}\n{_made_how(shown.content)}"
 
 
 def _record(shown: Shown) -> str:
@@ -136,10 +187,9 @@ def _caption(shown: Shown) -> str:
 
 
 def _made_how(content: Mapping[str, Any]) -> str:
+    made_with = content.get("made_with", {})
     parameters = ", ".join(f"{name} {_plain(value)}" for name, value in content["parameters"].items())
-    versions = ", ".join(
-        f"{NAMES.get(name, name)} {value}" for name, value in content.get("made_with", {}).items()
-    )
+    versions = ", ".join(f"{NAMES.get(name, name)} {value}" for name, value in made_with.items())
     device = f" ({content['device']})" if "device" in content else ""
     rows = {
         "Command": f"<code>{escape(command(content))}</code>",
@@ -162,12 +212,10 @@ def command(content: Mapping[str, Any]) -> str:
 
 
 def _not_made(shown: Shown) -> str:
-    caption = _caption(shown)
-    return (
-        (f"<p>{caption}</p>\n" if caption else "")
-        + f'<p class="missing"><strong>Not made:</strong> {_sentence(shown.reason_why_not)} '
-        f"To make it after resolving this, run <code>tacit reproduce {escape(shown.entry.key)}</code>.</p>"
-    )
+    caption, command = _caption(shown), f"<code>tacit reproduce {escape(shown.entry.key)}</code>"
+    reason = f"<strong>Not made:</strong> {_sentence(shown.reason_why_not)}"
+    missing = f'<p class="missing">{reason} To make it after resolving this, run {command}.</p>'
+    return f"<p>{caption}</p>\n{missing}" if caption else missing
 
 
 def _sentence(reason: str) -> str:
@@ -189,9 +237,8 @@ def or_recorded(shown: Shown) -> Shown:
         path, picture = (place / f"{shown.entry.key}.{kind}" for kind in ("json", "png"))
         if path.is_file() and picture.is_file():
             content = _content(json.loads(path.read_text(encoding="utf-8")))
-            return replace(
-                shown, content=content, picture=picture.read_bytes(), instead_of=shown.reason_why_not
-            )
+            found = replace(shown, content=content, picture=picture.read_bytes())
+            return replace(found, instead_of=shown.reason_why_not)
     return shown
 
 

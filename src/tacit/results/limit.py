@@ -13,9 +13,12 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations, Samples
 from tacit.data.status import Status
 from tacit.data.units import Units
+from tacit.errors import NoPotentialError
+from tacit.models.model import Model
 from tacit.numerics.rounding import quiet
 from tacit.results.delegation import delegate
 from tacit.results.result import Drawn, Labelled, Pictured, Summarized, axes_of
+from tacit.results.trained import Trained
 
 if TYPE_CHECKING:
     from tacit.results.regime import Regime
@@ -110,6 +113,9 @@ class Limit(Summarized, Pictured):
         Names of the columns, if they have any.
     inside : Limit or None
         The limit for the centred and standardized features, if intercept or standardize was set.
+    trained : Trained or None
+        With training=…: the settings, the end of gradient flow, and how well the prediction is known.
+        `order`, `distance_to_flow`, `edge` and `prediction_error` read it.
 
     Examples
     --------
@@ -141,15 +147,64 @@ class Limit(Summarized, Pictured):
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
     inside: Limit | None = field(default=None, repr=False)
+    trained: Trained | None = field(default=None, repr=False)
     _error: Estimate = field(repr=False, kw_only=True)
     _fits: bool = field(repr=False, kw_only=True)  # whether both residuals are within the tolerance
     _samples: Samples = field(repr=False, kw_only=True)  # from which the equations were made
     _equations: Equations | None = field(default=None, repr=False)  # as solved; reused for both ends
 
+    def __post_init__(self) -> None:
+        """Let limit.model() be the model at the end."""
+        if isinstance(self.model, Model):
+            object.__setattr__(self, "model", self.model.ending_at((self.inside or self).predictor))
+
     @property
     def error(self) -> float:
         """An estimate of the relative forward error of the predictor."""
         return self._error.value
+
+    @property
+    def order(self) -> str:
+        """How the effect of training is known: "exact", "second order in the step", "leading order in the "
+        "noise"."""
+        return "exact" if self.trained is None else self.trained.order
+
+    @property
+    def edge(self) -> float:
+        """step·sharpness/2 at the end; gradient descent is stable below 1. 0 for gradient flow."""
+        return 0.0 if self.trained is None else self.trained.edge
+
+    @property
+    def prediction_error(self) -> float:
+        """An estimate of the relative distance from this prediction to the end of a run; 0 for gradient "
+        "flow."""
+        return 0.0 if self.trained is None else self.trained.error
+
+    @property
+    def distance_to_flow(self) -> float:
+        """The relative distance ‖w − w_flow‖/‖w_flow‖ to the limit of gradient flow."""
+        if self.trained is None:
+            return 0.0
+        flow = self.trained.flow
+        return float(np.linalg.norm(self.predictor - flow) / (np.linalg.norm(flow) or 1.0))
+
+    @cached_property
+    @quiet
+    def area(self) -> float:
+        """The area under the training loss of gradient flow, ∫₀^∞ L dt with L = 1/(2N)·‖Xw − y‖².
+
+        It is Q(w)/(2c) if the flow is d∇Q/dt = c·Xᵀ(y − Xw)/N: known before training. c = 4 for `Diagonal` of
+        depth 2, and D(D−2)·scale^{D−2} for larger depths. A biased start has the Bregman divergence in place
+        of Q. With training=…, the area of gradient flow from the effective start.
+        """
+        limit = self.inside or self
+        form = limit.model.mirror_form(len(limit.predictor)) if isinstance(limit.model, Model) else None
+        if form is None:
+            raise NoPotentialError(
+                "the area under the loss is known for models whose flow is a mirror flow, Diagonal and "
+                f"UntiedDiagonal, not for {type(limit.model).__name__}; tacit.flow integrates it"
+            )
+        return float(limit.value * np.exp(-form.log_speed) / 2)
 
     @property
     def converged(self) -> bool:
@@ -217,7 +272,15 @@ class Limit(Summarized, Pictured):
             **details,
             "scale": None if self.units is None else self.units.scale.tolist(),
             **self._values("seconds", "regime"),
+            **({} if self.trained is None else self._training()),
         }
+
+    def _training(self) -> dict[str, Any]:
+        """What was asked for with training=…, and what is known of it."""
+        values = self._values("order", "distance_to_flow", "edge", "prediction_error")
+        trained = self.trained
+        assert trained is not None
+        return {"training": trained.training.describe(), **values, "flow": trained.flow.tolist()}
 
 
 @dataclass(frozen=True, eq=False)

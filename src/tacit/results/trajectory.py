@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,6 +159,7 @@ class Trajectory(Summarized):
     _shares: Float | None = field(repr=False)
     _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
+    _area: Callable[[], float] = field(repr=False)
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -187,9 +188,10 @@ class Trajectory(Summarized):
 
     def __getstate__(self) -> dict[str, Any]:
         """Replace functions that compute times and kernel distances by their values, for pickle and copy."""
-        computed = {"_times": Known((self.time, self.log_time))}
+        computed: dict[str, Any] = {"_times": Known((self.time, self.log_time))}
         if self.kernel_is_small:
             computed["_kernels"] = Known(self.kernel_distance)
+        computed["_area"] = partial(float, self._area())
         return {**vars(self), **computed}
 
     @cached_property
@@ -243,6 +245,21 @@ class Trajectory(Summarized):
     def loss(self) -> Float:
         """The training loss exp(−accuracy); 0 if it is below the smallest float."""
         return np.exp(-self.accuracy)
+
+    @cached_property
+    def area(self) -> float:
+        """The area under the square loss up to the last recorded time, ∫L dt (by integrating once more).
+
+        If the data cannot be fitted, the area above the least-squares loss. `Limit.area` predicts it for the
+        whole flow. Raises `InputError` for other losses, for networks and for gradient descent.
+        """
+        found = self._area()
+        if np.isnan(found):
+            raise InputError(
+                "the area under the loss is added up for gradient flow on the square loss, of models with a "
+                "predictor: not for other losses, networks and gradient descent"
+            )
+        return found
 
     @cached_property
     def margins(self) -> Float:

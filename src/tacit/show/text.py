@@ -52,10 +52,30 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
         lines["fit"] = f"least squares: no predictor fits the data; residual = {result.unfitted:.3g}·‖y‖"
     if result.distance > 0:
         lines["distance"] = f"limit of vanishing weights; this flow ends within {result.distance:.2g} of it"
+    lines |= _trained(result)
     if not result.converged:
         reason = beyond_squares(result.X, result.y) or result.reason
         lines["NOT CONVERGED"] = f"result not certified: {reason}"
     return aligned(lines)
+
+
+def _trained(result: Limit) -> dict[str, str]:
+    """How the training differs from gradient flow, and how well that is known."""
+    if (trained := result.trained) is None:
+        return {}
+    known = "" if trained.order == "exact" else f", error about {trained.error:.1g}"
+    lines = {
+        "training": trained.training.describe(),
+        "from": trained.start.describe(),
+        "prediction": f"{trained.order}{known}; {trained.note}".removesuffix("; "),
+        "flow": f"gradient flow ends {result.distance_to_flow:.2g} from here",
+    }
+    if trained.edge:
+        near = ": close to the edge, run tacit.descend" if trained.edge > 0.8 * trained.stable_up_to else ""
+        lines["edge"] = (
+            f"step·sharpness/2 = {trained.edge:.2g} (stable below {trained.stable_up_to:.3g}){near}"
+        )
+    return lines
 
 
 def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:

@@ -28,6 +28,7 @@ def assemble(
     problem: Problem,
     linearized: bool,
     begun: float,
+    area: Callable[[], float],
 ) -> Trajectory:
     """Make the trajectory of a recording. problem: before it was restricted to what the model can fit."""
     start = form.observe(form.begin())
@@ -56,6 +57,7 @@ def assemble(
         _shares=shares,
         _weights=SeenWeights([each.weights for each in seen], form.restore),
         _kernels=_kernel_distances(form, start, seen, linearized),
+        _area=area,
     )
 
 

@@ -18,7 +18,9 @@ from tacit.models.model import Model, check_model, check_units, is_linear
 from tacit.potentials import Potential
 from tacit.results.limit import Limit
 from tacit.solvers.table import Family, table_row
+from tacit.training.settings import Training
 from tacit.verbs.flow import flow
+from tacit.verbs.predict_training import check_training, trained_limit
 
 
 def limit(
@@ -30,6 +32,7 @@ def limit(
     intercept: bool = False,
     standardize: bool = False,
     least_squares: bool = False,
+    training: Training | None = None,
 ) -> Limit:
     """Compute the limit of gradient flow on the square loss: argmin Q(w) subject to X w = y.
 
@@ -59,6 +62,10 @@ def limit(
     least_squares : bool, optional
         If X w = y has no solution, compute the limit of the flow all the same: the least-squares solution of
         minimum Q. The y of the result is then its fit.
+    training : Training, optional
+        Predict where this training ends instead of gradient flow, for `Diagonal` and `UntiedDiagonal`. The
+        result also has `order`, `distance_to_flow`, `prediction_error` and `edge`; its model is the effective
+        start, from which gradient flow ends where the training is predicted to.
 
     Returns
     -------
@@ -68,16 +75,17 @@ def limit(
     Raises
     ------
     InputError
-        If an argument is invalid.
+        If an argument is invalid, or the step is beyond the edge of stability.
     InconsistentDataError
         If X w = y has no solution, unless least_squares is set.
     NoPotentialError
         If no potential is known, as for networks in general and for factorizations whose measurements do not
-        commute.
+        commute, or there is none of this training.
 
     See Also
     --------
     flow : Integrates the flow, also for other losses.
+    descend : Runs gradient descent itself.
     regime : Whether the limit is close to that at infinite or at zero scale.
     certify : The optimality conditions for any predictor.
 
@@ -92,6 +100,13 @@ def limit(
     ...     print(found.predictor.round(3), found.converged)
     [0. 1.] True
     [0.4 0.8] True
+
+    Steps of gradient descent make the solution sparser:
+
+    >>> model = tacit.Diagonal(scale=0.1)
+    >>> found = tacit.limit(model, X, y, training=tacit.Training(step=0.05))
+    >>> found.order, round(found.distance_to_flow, 4), round(found.edge, 2)
+    ('second order in the step', 0.0219, 0.39)
     """
     check_model("limit(model, X, y)", model, X, y)
     check_tolerance(tol)
@@ -102,7 +117,11 @@ def limit(
     targets = kept(design.targets(y))
     if not design.plain:
         check_squares(design.X, y)
-    if least_squares:
+    if training is not None:
+        check_training(training, intercept, standardize)
+        targets = kept(design.samples.fittable(targets)) if least_squares and not training.batch else targets
+        found = trained_limit(family, model, design, targets, tol, training)
+    elif least_squares:
         found = _fitted_limit(family, model, design.features, targets, design.samples, tol)
     else:
         found = family.limit(model, design.features, targets, design.samples, tol, flow)

@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 import tacit
-from tacit.papers.azulay2021 import lemma1_2_3 as neurons
-from tacit.papers.azulay2021 import limits
+from tacit.papers.azulay2021 import lemmas as limits
+from tacit.papers.azulay2021 import lemmas as neurons
 from tacit.theorems import check
 
 NEURONS = ["lemma1", "lemma2", "lemma3"]

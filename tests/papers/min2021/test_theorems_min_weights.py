@@ -8,9 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import tacit
-from tacit.papers.min2021 import network, weights
+from tacit.papers.min2021 import network
+from tacit.papers.min2021 import theorem1 as weights
 from tacit.papers.min2021 import theorem2 as rate
-from tacit.papers.shared_results import sharing
+from tacit.papers.statements import sharing
 from tacit.theorems import check
 
 FLOWS = ["imbalance", "weights", "appendixD", "lemmaB.1"]

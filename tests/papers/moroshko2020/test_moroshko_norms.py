@@ -23,8 +23,8 @@ from tacit.papers.moroshko2020.margins import (
     margins_on_path,
     off_path,
     points_of_edge,
+    reached_at,
 )
-from tacit.papers.moroshko2020.plot_grid import reached_at
 
 LABELS = np.ones(3)
 KEYS = [f"moroshko2020/fig{name}" for name in ("5a", "5b", "7", "8a", "8b", "8c", "9")]

@@ -15,7 +15,8 @@ from tacit.papers import figures, reproduce
 from tacit.papers.moroshko2020 import data as datasets
 from tacit.papers.moroshko2020 import figure3a as sphere
 from tacit.papers.moroshko2020 import figure_open_question as question
-from tacit.papers.moroshko2020 import plot_grid, trajectories
+from tacit.papers.moroshko2020 import margins as plot_grid
+from tacit.papers.moroshko2020 import trajectories
 
 SHALLOW = {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 30, "crossings": 2}
 SIZES = {  # smaller than the presets

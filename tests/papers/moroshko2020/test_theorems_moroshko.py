@@ -16,7 +16,7 @@ from properties import examples
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
-from tacit.papers.moroshko2020 import lemma3_11_13 as lemmas
+from tacit.papers.moroshko2020 import lemma3_10_11_12_13 as lemmas
 from tacit.papers.moroshko2020 import separation
 from tacit.papers.moroshko2020 import theorem4_6_7 as regimes
 from tacit.theorems import check, theorems

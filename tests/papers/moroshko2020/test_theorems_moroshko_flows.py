@@ -14,8 +14,8 @@ from flow_oracles import exponential, power_network, raw_flow
 from scipy.integrate import solve_ivp
 
 import tacit
-from tacit.papers.moroshko2020 import exponential_flow
-from tacit.papers.moroshko2020 import lemma10_12 as dynamics
+from tacit.papers.moroshko2020 import lemma3_10_11_12_13 as dynamics
+from tacit.papers.moroshko2020 import lemma3_10_11_12_13 as exponential_flow
 from tacit.papers.moroshko2020 import theorem1_appendix_e as linearized
 from tacit.papers.moroshko2020 import theorem2_depth as directions
 from tacit.theorems import check

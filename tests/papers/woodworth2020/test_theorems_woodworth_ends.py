@@ -12,8 +12,9 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
-from tacit.papers.woodworth2020 import escape_time as saddle
-from tacit.papers.woodworth2020 import lemma8, sample_size
+from tacit.papers.woodworth2020 import lemma8
+from tacit.papers.woodworth2020 import section4 as saddle
+from tacit.papers.woodworth2020 import section4 as sample_size
 from tacit.papers.woodworth2020 import theorem1_3 as ends
 from tacit.theorems import check
 

@@ -11,10 +11,15 @@ from scipy.integrate import solve_ivp
 import tacit
 from tacit.cli import main
 from tacit.papers.arguments import ParameterError
-from tacit.papers.shared_results import sharing
-from tacit.papers.woodworth2020.corollary10 import Constants, enough_width
+from tacit.papers.statements import sharing
 from tacit.papers.woodworth2020.lifted import ended, wide
-from tacit.papers.woodworth2020.theorem9 import movement_bound, sharp_bounds, tangent_bound
+from tacit.papers.woodworth2020.theorem9_corollary10 import (
+    Constants,
+    enough_width,
+    movement_bound,
+    sharp_bounds,
+    tangent_bound,
+)
 from tacit.theorems import check, theorems
 
 REAL = tacit.flow

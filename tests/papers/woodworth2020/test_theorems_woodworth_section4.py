@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 import tacit
 from tacit.papers.woodworth2020 import explicit
-from tacit.papers.woodworth2020 import sample_size as recovery
+from tacit.papers.woodworth2020 import section4 as recovery
 from tacit.theorems import check
 
 

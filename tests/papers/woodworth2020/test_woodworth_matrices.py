@@ -10,9 +10,9 @@ from scipy.integrate import solve_ivp
 import tacit
 from tacit.papers import figures
 from tacit.papers.woodworth2020 import figure5 as figure5_completion
-from tacit.papers.woodworth2020 import figure_commuting as commuting
-from tacit.papers.woodworth2020 import matrices as schatten
-from tacit.papers.woodworth2020.matrices import completion
+from tacit.papers.woodworth2020 import figure_theorem4 as commuting
+from tacit.papers.woodworth2020 import lifted as schatten
+from tacit.papers.woodworth2020.lifted import completion
 from tacit.papers.woodworth2020.theorem4 import commutator
 
 SMALL = {

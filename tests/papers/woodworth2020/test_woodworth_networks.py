@@ -15,8 +15,8 @@ from tacit.networks.architectures import dense, dense_shapes, he_uniform, univar
 from tacit.papers import figures
 from tacit.papers.woodworth2020 import classifiers
 from tacit.papers.woodworth2020 import figure6 as figure6_synthetic
-from tacit.papers.woodworth2020 import figure6c as figure6_mnist
-from tacit.papers.woodworth2020 import figure6d_8 as cifar
+from tacit.papers.woodworth2020 import figure6c_6d_8 as cifar
+from tacit.papers.woodworth2020 import figure6c_6d_8 as figure6_mnist
 from tacit.papers.woodworth2020 import figure7 as figure7_univariate
 
 SMALL = {

@@ -7,7 +7,7 @@ from matrix_oracles import first_order_nuclear
 
 import tacit
 from tacit.data.equations import Samples
-from tacit.papers.woodworth2020.matrices import completion
+from tacit.papers.woodworth2020.lifted import completion
 from tacit.potentials import Nuclear
 from tacit.solvers.matrices.measurements import Measurements
 from tacit.solvers.matrices.nuclear import _Barrier, _PositiveBarrier, least_nuclear

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data.problems import SparseRegression, sparse_regression
+from tacit.data.problems import sparse_regression
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.halfway import farthest, level_at, trained
-from tacit.papers.measures import largest_fall
+from tacit.papers.azulay2021.training import middle_of
+from tacit.papers.measures import farthest, halfway, largest_fall, limit_error, variables
+from tacit.papers.reproduction import presets
 from tacit.potentials import L1, Quadratic
 from tacit.show.figures import level_line
 
 
 @figure(
     "azulay2021/fig7.1",
-    quick={"samples": 70, "features": 200, "scales": 9, "shapes": 9},
-    paper={"samples": 100, "features": 1000, "scales": 31, "shapes": 31},
+    **presets(samples=(70, 100), features=(200, 1000), scales=(9, 31), shapes=(9, 31)),
     figsize=(5.2, 3.7),
     about=("Theorem 1 (4.1)", "Section 7.1"),
     short="scale and shape",
@@ -34,24 +35,20 @@ class ScaleAndShape:
         """A limit for every scale and shape, and the two ends."""
         problem = sparse_regression(samples, features, seed=seed)
         scale = np.logspace(-8, 0, scales)
-        balance = np.linspace(0, 5, shapes)  # shape = 1 − 10^{−balance}, crowding towards 1
-        shape = 1 - 10.0**-balance
-        error = np.empty((shapes, scales))
-        for j in progress(range(shapes), "fig7.1"):
-            for i in range(scales):
-                error[j, i] = _error(problem, np.log(scale[i]), shape[j])
-        ends = [
-            problem.population_error(tacit.limit(end, problem.X, problem.y).predictor)
-            for end in (L1(), Quadratic())
-        ]
-        middle = float(np.sqrt(np.prod(ends)))
-        halfway = np.array([_halfway(problem, middle, s) for s in shape[[0, -1]]])
+        shape = 1 - 10.0 ** -np.linspace(0, 5, shapes)  # crowding towards 1
+        starts = [[_model(np.log(alpha), s) for alpha in scale] for s in shape]
+        error = [[limit_error(problem, model) for model in row] for row in progress(starts, "fig7.1")]
+        ends = [limit_error(problem, end) for end in (L1(), Quadratic())]
+        middle, between = float(np.sqrt(np.prod(ends))), (np.log(1e-20), np.log(1e2))
+        sides = (partial(_model, shape=s) for s in shape[[0, -1]])
+        error_of = problem.population_error
+        halves = [halfway(problem, error_of, model, middle, between) for model in sides]
+        level, after = np.transpose(halves)
         return xr.Dataset(
             {
                 "error": (("shape", "scale"), error),
                 "end_error": ("end", ends),
-                "halfway": ("side", halfway[:, 0]),
-                "trained_error": ("side", halfway[:, 1]),
+                **variables("side", halfway=np.exp(level), trained_error=after),
             },
             coords={"shape": shape, "scale": scale, "end": ["l1", "l2"]},
         )
@@ -62,16 +59,13 @@ class ScaleAndShape:
         gap = 1 - s
         mesh = ax.pcolormesh(alpha, gap, data.error, shading="gouraud", rasterized=True)
         ax.figure.colorbar(mesh, ax=ax, label=r"population error $\|\tilde w(\infty)-\beta^*\|^2$")
-        ax.set(
-            xscale="log", yscale="log", xlabel=r"initialization scale $\alpha$", ylabel=r"$1-s$, shape $s$"
-        )
-        ax.set(xlim=(alpha[0], alpha[-1]), ylim=(gap.min(), gap.max()))
+        ax.set(xlabel=r"initialization scale $\alpha$", ylabel=r"$1-s$, shape $s$")
+        ax.set(xscale="log", yscale="log", xlim=(alpha[0], alpha[-1]), ylim=(gap.min(), gap.max()))
         fine = np.geomspace(gap.min(), gap.max(), 200)
         for exponent in range(-7, 5):
             line = 10.0**exponent * fine * (2 - fine)
-            anchor = np.flatnonzero((line > 3 * alpha[0]) & (line < alpha[-1] / 4) & (fine > 2 * fine[0]))
-            middle = int(anchor[len(anchor) // 2]) if anchor.size else None
-            level_line(ax, line, fine, f"$10^{{{exponent}}}$", middle)
+            named = (line > 3 * alpha[0]) & (line < alpha[-1] / 4) & (fine > 2 * fine[0])
+            level_line(ax, line, fine, f"$10^{{{exponent}}}$", middle_of(named))
         ax.set_title(r"white: level sets of $\alpha/(1-s^2)$", loc="left", fontsize=8)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -81,14 +75,11 @@ class ScaleAndShape:
         yield at_most(2, "of its size, where the kernel has ten times as much").claim(
             "small and balanced (s = 0) generalizes as ℓ1 does (ratio)", error[0, 0] / rich
         )
-        yield at_most(0.05, "a twentieth: α = 1 is not infinite").claim(
-            "large scale is the kernel regime (relative difference)", abs(error[0, -1] / kernel - 1)
-        )
-        late = np.interp(np.log(1e-3), np.log(data.scale.values), error[-1])
-        early = np.interp(np.log(1e-3), np.log(data.scale.values), error[0])
-        yield at_least(2, "a multiple").claim(
-            "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)", late / early
-        )
+        text = "large scale is the kernel regime (relative difference)"
+        yield at_most(0.05, "a twentieth: α = 1 is not infinite").claim(text, abs(error[0, -1] / kernel - 1))
+        early, late = (np.interp(np.log(1e-3), np.log(data.scale.values), row) for row in error[[0, -1]])
+        text = "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)"
+        yield at_least(2, "a multiple").claim(text, late / early)
         s, alpha = data["shape"].values, data["scale"].values
         root_k = np.log(4 * alpha[None, :] * (1 + s[:, None] ** 2) / (1 - s[:, None] ** 2))
         order = np.argsort(root_k.ravel())
@@ -110,17 +101,6 @@ class ScaleAndShape:
         )
 
 
-def _error(problem: SparseRegression, level: float, shape: float) -> float:
-    """The population error of the limit at the initialization scale α = exp(level)."""
-    model = tacit.UntiedDiagonal(scale=np.exp(level), shape=shape)
-    return problem.population_error(tacit.limit(model, problem.X, problem.y).predictor)
-
-
-def _halfway(problem: SparseRegression, middle: float, shape: float) -> tuple[float, float]:
-    """The scale at which the limit has the error `middle`, and the error of weights trained from there."""
-    lowest, highest = np.log(1e-20), np.log(1e2)
-    level = level_at(lambda level: _error(problem, level, shape), middle, lowest, highest)
-    if np.isnan(level):
-        return np.nan, np.nan
-    model = tacit.UntiedDiagonal(scale=np.exp(level), shape=shape)
-    return np.exp(level), problem.population_error(trained(model, problem.X, problem.y))
+def _model(level: float, shape: float) -> tacit.UntiedDiagonal:
+    """The network of the initialization scale α = exp(level)."""
+    return tacit.UntiedDiagonal(scale=np.exp(level), shape=shape)

@@ -23,23 +23,17 @@ import xarray as xr
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.azulay2021.training import exponent, kernel_metric
-from tacit.papers.measures import least
+from tacit.papers.azulay2021.training import kernel_metric
+from tacit.papers.measures import exponent, least, variables
+from tacit.papers.reproduction import presets
 from tacit.potentials import Bregman
 
 TOWARDS = np.array([0.6, 0.8])  # the orientation of Figure 7.2
 ACROSS = np.array([-0.8, 0.6])
 PANELS = ((2.0, 0.0), (2.0, 0.2), (2.0, 0.8), (0.01, 0.1), (1.0, 0.1), (2.5, 0.1))  # scale and shape
 _QUADRATIC = "#FFC20A"
-_START: dict[str, Any] = {
-    "marker": "o",
-    "ls": "none",
-    "color": "#D62728",
-    "mec": "w",
-    "mew": 0.6,
-    "ms": 6,
-    "zorder": 4,
-}
+_DASHED = (0, (4, 2))
+_START: dict[str, Any] = {"marker": "o", "ls": "none", "color": "#D62728", "mec": "w", "mew": 0.6, "ms": 6}
 _CIRCLE = np.linspace(0, 2 * np.pi, 72, endpoint=False)
 ROUND = np.stack([np.cos(_CIRCLE), np.sin(_CIRCLE)], axis=1)
 
@@ -88,8 +82,7 @@ def bend(q: Bregman, start: Float, along: Float) -> float:
 
 @figure(
     "azulay2021/fig7.2",
-    quick={"points": 40, "sweep": 7},
-    paper={"points": 120, "sweep": 13},
+    **presets(points=(40, 120), sweep=(7, 13)),
     figsize=(7.4, 5.0),
     nrows=2,
     ncols=3,
@@ -110,32 +103,21 @@ class NeuronContours:
         axis = np.linspace(-4, 4, points + points % 2)
         grid = np.stack(np.meshgrid(axis, axis), axis=-1)
         coarse = grid[:: max(1, points // 20), :: max(1, points // 20)].reshape(-1, 2)
-        q, flat, printed, gradient, curved, rounded = [], [], [], [], [], []
-        for scale, shape in progress(PANELS, "fig7.2"):
-            here, start = potential(scale, shape), scale * TOWARDS
-            q.append(values(here, grid))
-            flat.append(quadratic(scale, shape, grid))
-            printed.append(as_printed(scale, shape, grid) - as_printed(scale, shape, start))
-            gradient.append(np.linalg.norm(here.gradient(start)))
-            curved.append(min(np.linalg.eigvalsh(here.hessian(w))[0] for w in coarse))
-            rounded.append(spread(values(here, start + ROUND)))
-        plane, panels = ("panel", "w2", "w1"), np.array(PANELS)
+        panels = [(potential(*panel), panel[0] * TOWARDS, panel) for panel in PANELS]
+        q = [values(here, grid) for here, _, _ in progress(panels, "fig7.2")]
+        flat = [quadratic(*panel, grid) for _, _, panel in panels]
+        printed = [as_printed(*panel, grid) - as_printed(*panel, start) for _, start, panel in panels]
+        gradient = [np.linalg.norm(here.gradient(start)) for here, start, _ in panels]
+        curved = [min(np.linalg.eigvalsh(here.hessian(w))[0] for w in coarse) for here, _, _ in panels]
+        around = [spread(values(here, start + ROUND)) for here, start, _ in panels]
+        scale, shape = np.transpose(PANELS)
         return xr.Dataset(
             {
-                "q": (plane, q),
-                "quadratic": (plane, flat),
-                "printed": (plane, printed),
-                "gradient": ("panel", gradient),
-                "least_curvature": ("panel", curved),
-                "spread": ("panel", rounded),
+                **variables("panel w2 w1", q=q, quadratic=flat, printed=printed),
+                **variables("panel", gradient=gradient, least_curvature=curved, spread=around),
                 **_sweeps(sweep),
             },
-            coords={
-                "scale": ("panel", panels[:, 0]),
-                "shape": ("panel", panels[:, 1]),
-                "w1": axis,
-                "w2": axis,
-            },
+            coords={**variables("panel", scale=scale, shape=shape), "w1": axis, "w2": axis},
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
@@ -143,29 +125,25 @@ class NeuronContours:
         for k, ax in enumerate(axes.flat):
             panel = data.isel(panel=k)
             scale, shape = float(panel.scale), float(panel["shape"])
-            levels = (
-                float(panel.q.max()) * np.linspace(0, 1, 11)[1:] ** 2
-            )  # evenly spaced where q is quadratic
+            # Evenly spaced where q is quadratic.
+            levels = float(panel.q.max()) * np.linspace(0, 1, 11)[1:] ** 2
             plane = (panel.w1, panel.w2, panel.q)
             ax.contourf(*plane, levels=[0.0, *levels], cmap="viridis", alpha=0.85)
             ax.contour(*plane, levels=levels, colors="k", linewidths=0.6)
-            style = {"colors": _QUADRATIC, "linewidths": 1.1, "linestyles": [(0, (4, 2))]}
+            style = {"colors": _QUADRATIC, "linewidths": 1.1, "linestyles": [_DASHED]}
             ax.contour(panel.w1, panel.w2, panel.quadratic, levels=levels[[0, 2, 4]], **style)
-            ax.plot(*(scale * TOWARDS), **_START)
-            ax.set_title(rf"$\alpha={scale:g},\ s={shape:g}$")
-            ax.set(
-                aspect="equal", xlim=(-4, 4), ylim=(-4, 4), xticks=[-4, -2, 0, 2, 4], yticks=[-4, -2, 0, 2, 4]
-            )
+            ax.plot(*(scale * TOWARDS), zorder=4, **_START)
+            ax.set(title=rf"$\alpha={scale:g},\ s={shape:g}$", aspect="equal", xlim=(-4, 4), ylim=(-4, 4))
+            ax.set(xticks=[-4, -2, 0, 2, 4], yticks=[-4, -2, 0, 2, 4])
         for ax in axes[-1]:
             ax.set_xlabel(r"$\tilde w_1$")
         for ax in axes[:, 0]:
             ax.set_ylabel(r"$\tilde w_2$")
-        axes[0, 0].plot([], [], color="k", lw=0.6, label=r"$q_{\delta,\tilde w(0)}$")
-        axes[0, 0].plot(
-            [], [], color=_QUADRATIC, lw=1.1, ls=(0, (4, 2)), label="quadratic with $B$, same levels"
-        )
-        axes[0, 0].plot([], [], label=r"$\tilde w(0)$", **_START)
-        axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        first = axes[0, 0]
+        first.plot([], [], color="k", lw=0.6, label=r"$q_{\delta,\tilde w(0)}$")
+        first.plot([], [], color=_QUADRATIC, lw=1.1, ls=_DASHED, label="quadratic with $B$, same levels")
+        first.plot([], [], label=r"$\tilde w(0)$", **_START)
+        first.figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The minimum, convexity, and the three limits that Section 7.2 names."""
@@ -175,26 +153,21 @@ class NeuronContours:
             (np.abs(data.q - data.printed) / size).max(),
         )
         yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", data.gradient.max())
-        yield at_least(0).claim(
-            "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)", least(data.printed.values)
-        )
-        yield at_least(0.05).claim(
-            "q is convex (least eigenvalue of ∇²q in the window)", least(data.least_curvature.values)
-        )
+        text = "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)"
+        yield at_least(0).claim(text, least(data.printed.values))
+        text = "q is convex (least eigenvalue of ∇²q in the window)"
+        yield at_least(0.05).claim(text, least(data.least_curvature.values))
         yield from _shape_claims(data)
         yield within(0.49, 0.51).claim(
             "α → 0: contours become circles about 0 (fitted exponent of the spread of q on the unit circle)",
             exponent(data.small.values, data.small_spread.values),
         )
         error, gap = data.error.values, 1 - data.near.values
-        yield within(-1.02, -0.98).claim(
-            "α → ∞: q tends to the quadratic with B on a unit neighbourhood (fitted exponent of the error)",
-            exponent(data.large.values, error[0]),
-        )
+        text = "α → ∞: q tends to the quadratic with B on a unit neighbourhood (fitted exponent of the error)"
+        yield within(-1.02, -0.98).claim(text, exponent(data.large.values, error[0]))
         factor = error * data.large.values / gap[:, None] ** 2
-        yield at_most(1.0).claim(
-            "the relative error is (1−s)²/α up to a factor (largest factor)", factor.max()
-        )
+        text = "the relative error is (1−s)²/α up to a factor (largest factor)"
+        yield at_most(1.0).claim(text, factor.max())
         yield at_least(0.1).claim("and no less than a factor (least factor)", factor.min())
 
 
@@ -202,47 +175,38 @@ def _sweeps(sweep: int) -> dict[str, Any]:
     """Curvatures along u and across as s → 1; circles about 0 as α → 0; the quadratic as α → ∞ and s → 1."""
     near, large = 1 - np.logspace(0, -2, sweep), np.logspace(2, 4, sweep)
     scale, small = PANELS[0][0], np.logspace(-4, -10, sweep)
-    ratio, drawn = [], []
-    for s in near:
-        q, start = potential(scale, float(s)), scale * TOWARDS
-        ratio.append(bend(q, start, TOWARDS) / bend(q, start, ACROSS))
-        drawn.append(np.abs(q.hessian(start) / curvature(scale, float(s)) - 1).max())
-    error = np.empty((sweep, sweep))
-    for j, s in enumerate(near):
-        for i, alpha in enumerate(large):
-            w = alpha * TOWARDS + ROUND[::3]
-            flat = quadratic(float(alpha), float(s), w)
-            error[j, i] = np.abs(values(potential(float(alpha), float(s)), w) / flat - 1).max()
+    start, shapes = scale * TOWARDS, near.tolist()
+    drawn = [potential(scale, s) for s in shapes]
+    ratio = [bend(q, start, TOWARDS) / bend(q, start, ACROSS) for q in drawn]
+    off = [
+        np.abs(q.hessian(start) / curvature(scale, s) - 1).max() for q, s in zip(drawn, shapes, strict=True)
+    ]
+    rounded = [spread(values(potential(alpha, 0.1), ROUND)) for alpha in small.tolist()]
+
+    def error(alpha: float, s: float) -> float:
+        w = alpha * TOWARDS + ROUND[::3]
+        return float(np.abs(values(potential(alpha, s), w) / quadratic(alpha, s, w) - 1).max())
+
     return {
-        "near": ("near", near),
+        **variables("near", near=near, ratio=ratio, hessian_error=off),
+        **variables("small", small=small, small_spread=rounded),
         "large": ("large", large),
-        "small": ("small", small),
-        "ratio": ("near", ratio),
-        "hessian_error": ("near", drawn),
-        "small_spread": ("small", [spread(values(potential(float(alpha), 0.1), ROUND)) for alpha in small]),
-        "error": (("near", "large"), error),
+        "error": (("near", "large"), [[error(alpha, s) for alpha in large.tolist()] for s in shapes]),
     }
 
 
 def _shape_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The curvature at w̃(0) is B's, and B tends to the identity."""
-    yield at_most(1e-12).claim(
-        "∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B (largest relative difference of an entry)",
-        data.hessian_error.max(),
-    )
+    text = "∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B (largest relative difference of an entry)"
+    yield at_most(1e-12).claim(text, data.hessian_error.max())
     s = data.near.values
     expected = 1 - (1 - s) ** 2 / (2 * (1 + s**2))
-    yield at_most(1e-7).claim(
-        "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)",
-        np.abs(data.ratio.values - expected).max(),
-    )
+    text = "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)"
+    yield at_most(1e-7).claim(text, np.abs(data.ratio.values - expected).max())
     late = s >= 0.9
-    yield within(1.9, 2.1).claim(
-        "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)",
-        exponent(1 - s[late], 1 - data.ratio.values[late]),
-    )
+    text = "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)"
+    yield within(1.9, 2.1).claim(text, exponent(1 - s[late], 1 - data.ratio.values[late]))
     rounded = data.spread.values
-    yield at_most(0.05).claim(
-        "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)", rounded[2]
-    )
+    text = "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)"
+    yield at_most(0.05).claim(text, rounded[2])
     yield at_least(0.5).claim("and at s = 0 it is not (spread)", rounded[0])

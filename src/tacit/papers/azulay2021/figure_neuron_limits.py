@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,17 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.azulay2021.training import (
+    TO_LEAST,
     Regression,
     draw_problem,
-    exponent,
     far_from_kernel,
     follow,
+    gap,
     to_ends,
+    unit_vector,
 )
-from tacit.papers.measures import ratio, share
+from tacit.papers.measures import exponent, ratio, share, variables
+from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 
 ORIENTATIONS = ("unseen", "generic")
@@ -31,14 +35,13 @@ _WAY = r"$\|\tilde w(\infty)-\tilde w_K\|\,/\,\|\tilde w(\infty)-\tilde w(0)\|$"
 
 @figure(
     "azulay2021/neuron-limits",
-    quick={"scales": [0.01, 10.0], "shapes": [-0.3, 0.9], "slopes": [1.0, 0.1], "marks": 2, "points": 34},
-    paper={
-        "scales": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
-        "shapes": [-0.5, 0.0, 0.5, 0.9],
-        "slopes": [1.0, 0.5, 0.1],
-        "marks": 7,
-        "points": 81,
-    },
+    **presets(
+        scales=([0.01, 10.0], [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]),
+        shapes=([-0.3, 0.9], [-0.5, 0.0, 0.5, 0.9]),
+        slopes=([1.0, 0.1], [1.0, 0.5, 0.1]),
+        marks=(2, 7),
+        points=(34, 81),
+    ),
     figsize=(7.6, 5.6),
     nrows=2,
     ncols=2,
@@ -70,15 +73,14 @@ class NeuronLimits:
         rng = np.random.default_rng(seed)
         problem = draw_problem(2, 4, rng)
         compared, left_out = _compare(problem, scales, shapes, slopes, rng, progress)
-        generic = rng.standard_normal(4)
-        generic /= np.linalg.norm(generic)
+        generic = unit_vector(4, rng)
         hidden = problem.unseen(generic)
         lines = _lines(problem, {"unseen": hidden, "generic": generic}, marks, points, progress)
         seen = float(np.sqrt(1 - hidden @ hidden))
         plateau = [far_from_kernel(s, seen) for s in lines["line_shape"][1]]
         return xr.Dataset(
             {
-                **{name: ("run", column) for name, column in compared.items()},
+                **variables("run", **compared),
                 **lines,
                 "plateau": ("line_shape", plateau),
             },
@@ -106,16 +108,13 @@ class NeuronLimits:
                 allowed, "flows stop at a residual of 1e-10, which the data may enlarge, and kinks more so"
             ).claim(f"{name} neurons end at the limit (largest relative difference)", worst)
         total = data.sizes["run"] + data.attrs["left_out"]
-        yield at_most(0.25, "most are compared", of=total).claim(
-            "starts left out because the sign of a at their end is not known (share)",
-            ratio(data.attrs["left_out"], total),
-        )
+        text = "starts left out because the sign of a at their end is not known (share)"
+        yield at_most(0.25, "most are compared", of=total).claim(text, ratio(data.attrs["left_out"], total))
         yield at_least(0.75, "most are compared", of=data.reached.size).claim(
             "flows that came to the residual 1e-10 (share)", share(data.reached.values)
         )
-        yield at_most(1e-3, "the width of the lines").claim(
-            "simulated flows lie on the lines (largest relative difference of a distance)", data.off_line
-        )
+        text = "simulated flows lie on the lines (largest relative difference of a distance)"
+        yield at_most(1e-3, "the width of the lines").claim(text, data.off_line)
         yield from _end_claims(data)
 
 
@@ -128,10 +127,8 @@ def _compare(
     progress: Progress,
 ) -> tuple[dict[str, list[Any]], int]:
     """Limit and flow of a neuron of random orientation and sign for each setting."""
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("scale", "shape", "slope", "difference", "reached")
-    }
-    settings = [(scale, shape, rho) for scale in scales for shape in shapes for rho in slopes]
+    rows = []
+    settings = list(product(scales, shapes, slopes))
     for scale, shape, rho in progress(settings, "neurons"):
         direction, sign = rng.standard_normal(problem.X.shape[1]), int(rng.choice([-1, 1]))
         model = tacit.Neuron.from_scale(scale, shape, direction, sign, rho)
@@ -140,10 +137,10 @@ def _compare(
         except tacit.NoPotentialError:
             continue
         found, reached = follow(model, problem)
-        difference = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
-        for name, value in zip(columns, (scale, shape, rho, difference, reached), strict=True):
-            columns[name].append(value)
-    return columns, len(settings) - len(columns["scale"])
+        rows.append((scale, shape, rho, gap(found, expected), reached))
+    columns = map(list, zip(*rows, strict=True))
+    names = ("scale", "shape", "slope", "difference", "reached")
+    return dict(zip(names, columns, strict=True)), len(settings) - len(rows)
 
 
 def _lines(
@@ -172,13 +169,10 @@ def _lines(
         for part, grid, few in progress(parts, "ends")
     )
     ways, ends = ("orientation", "line_shape"), ("least", "kernel")
+    axes: dict[str, Any] = {"line_shape": shapes, "line_scale": scale, "mark_scale": mark_scale, "gap": gap}
+    axes |= {"near_scale": list(NEAR_SCALES), "mark_gap": mark_gap}
     return {
-        "line_shape": ("line_shape", shapes),
-        "line_scale": ("line_scale", scale),
-        "mark_scale": ("mark_scale", mark_scale),
-        "near_scale": ("near_scale", list(NEAR_SCALES)),
-        "gap": ("gap", gap),
-        "mark_gap": ("mark_gap", mark_gap),
+        **{name: (name, values) for name, values in axes.items()},
         **{f"to_{end}": ((*ways, "line_scale"), line[k]) for k, end in enumerate(ends)},
         **{f"to_{end}_mark": ((*ways, "mark_scale"), mark[k]) for k, end in enumerate(ends)},
         "to_near": (("near_scale", "gap"), late),
@@ -191,16 +185,13 @@ def _end_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Where scale and shape take the limit."""
     scale, least = data.line_scale.values, data.to_least.values
     small = scale <= 1e-3
-    yield at_most(2e-3, "√α is 1e-3 there").claim(
-        "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)", least[..., 0].max()
-    )
+    text = "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)"
+    yield at_most(2e-3, "√α is 1e-3 there").claim(text, least[..., 0].max())
     rates = [exponent(scale[small], row[small]) for row in least.reshape(-1, len(scale))]
-    yield at_least(0.48, "tells 1/2 from other powers").claim(
-        "like √α (least fitted exponent)", np.min(rates)
-    )
-    yield at_most(0.52, "tells 1/2 from other powers").claim(
-        "and no faster (largest fitted exponent)", np.max(rates)
-    )
+    text = "like √α (least fitted exponent)"
+    yield at_least(0.48, "tells 1/2 from other powers").claim(text, np.min(rates))
+    text = "and no faster (largest fitted exponent)"
+    yield at_most(0.52, "tells 1/2 from other powers").claim(text, np.max(rates))
     yield from _kernel_claims(data)
 
 
@@ -210,20 +201,15 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
     gap, near = data.gap.values, data.to_near.values
     late, large = gap <= 0.03, scale >= 1e3
     rates = [exponent(gap[late], row[late]) for row in near]
-    yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(
-        "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)", near[:, -1].max()
-    )
-    yield at_least(1.9, "tells 2 from 1").claim(
-        "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)", np.min(rates[1:])
-    )
+    text = "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)"
+    yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(text, near[:, -1].max())
+    text = "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)"
+    yield at_least(1.9, "tells 2 from 1").claim(text, np.min(rates[1:]))
     rates = [exponent(scale[large], row[large]) for row in kernel[0]]
-    yield at_most(-0.98, "tells −1 from other powers").claim(
-        "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)",
-        np.max(rates),
-    )
-    yield at_most(1e-4, "1/α is 1e-5 there").claim(
-        "(largest distance there, α = 1e5)", kernel[0, :, -1].max()
-    )
+    text = "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)"
+    yield at_most(-0.98, "tells −1 from other powers").claim(text, np.max(rates))
+    text = "(largest distance there, α = 1e5)"
+    yield at_most(1e-4, "1/α is 1e-5 there").claim(text, kernel[0, :, -1].max())
     yield at_most(1e-4, "1/α is 1e-5 there").claim(
         "but not from a generic start, whose distance stays at √(1−ρ) against 1/(1+ρ) (difference, α = 1e5)",
         np.abs(kernel[1, :, -1] - data.plateau.values).max(),
@@ -247,46 +233,49 @@ def _draw_differences(data: xr.Dataset, ax: Any) -> None:
     ax.axhline(1e-8, color=MUTED, lw=0.8, ls="--")
     scale = data.scale.values
     ax.set(xscale="log", yscale="log", xlim=(scale.min() / 4, scale.max() * 4), ylim=(1e-13, 1e-7))
-    ax.set_ylabel("relative difference")
-    ax.set_xlabel(r"scale $\alpha$; side by side: shapes $s$")
+    ax.set(xlabel=r"scale $\alpha$; side by side: shapes $s$", ylabel="relative difference")
     ax.legend(loc="lower left")
 
 
 def _draw_least(data: xr.Dataset, ax: Any) -> None:
     """The way to least norm as the scale vanishes."""
     for j, s in enumerate(data.line_shape.values):
-        ax.plot(data.line_scale, data.to_least[0, j], color=_SHADES[j], lw=1.3, label=f"$s={s:g}$")
-        ax.plot(data.mark_scale, data.to_least_mark[0, j], "o", ms=4, color=_SHADES[j])
-    ax.set(xscale="log", yscale="log", xlim=(5e-7, 20), ylim=(1e-4, 40), xlabel=r"scale $\alpha$")
-    ax.set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
+        _draw_way(data, "to_least", (0, j), ax, _SHADES[j], lw=1.3, label=f"$s={s:g}$")
+    _logarithmic(ax, (5e-7, 20), (1e-4, 40), r"scale $\alpha$", TO_LEAST)
     ax.legend(loc="lower right")
 
 
 def _draw_kernel(data: xr.Dataset, ax: Any) -> None:
     """The way to the kernel end as the scale grows, for both kinds of start."""
     for j, s in enumerate(data.line_shape.values):
-        color = _SHADES[j]
-        ax.plot(data.line_scale, data.to_kernel[0, j], color=color, lw=1.3, label=f"$s={s:g}$")
-        ax.plot(data.line_scale, data.to_kernel[1, j], color=color, lw=1.3, ls=(0, (4, 2)))
-        for k, fill in enumerate((color, "w")):
-            ax.plot(data.mark_scale, data.to_kernel_mark[k, j], "o", ms=4, color=color, mfc=fill)
-        ax.axhline(data.plateau[j], color=color, lw=0.8, ls=":")
+        _draw_way(data, "to_kernel", (0, j), ax, _SHADES[j], lw=1.3, label=f"$s={s:g}$")
+        _draw_way(data, "to_kernel", (1, j), ax, _SHADES[j], fill="w", lw=1.3, ls=(0, (4, 2)))
+        ax.axhline(data.plateau[j], color=_SHADES[j], lw=0.8, ls=":")
     ax.plot([], [], "o-", color="0.4", ms=4, lw=1.3, label=r"$X\tilde w(0)=0$")
     ax.plot([], [], "o", ls=(0, (4, 2)), color="0.4", mfc="w", ms=4, lw=1.3, label="generic")
-    ax.set(
-        xscale="log", yscale="log", xlim=(0.05, 2e5), ylim=(1e-8, 2), xlabel=r"scale $\alpha$", ylabel=_WAY
-    )
+    _logarithmic(ax, (0.05, 2e5), (1e-8, 2), r"scale $\alpha$", _WAY)
     ax.legend(loc="lower left")
 
 
 def _draw_shapes(data: xr.Dataset, ax: Any) -> None:
     """The way to the kernel end as the output layer outgrows the inner one."""
     for j, alpha in enumerate(data.near_scale.values):
-        wide = 2.8 if j == 1 else 1.3  # so that both are seen where two lie on each other
-        ax.plot(data.gap, data.to_near[j], color=_SHADES[j], lw=wide, label=rf"$\alpha={alpha:g}$")
-        size = 7.5 if j == 1 else 4
-        ax.plot(data.mark_gap, data.to_near_mark[j], "o", ms=size, color=_SHADES[j], mfc="w")
-    ax.set(
-        xscale="log", yscale="log", xlim=(7e-4, 1.4), ylim=(1e-8, 1), xlabel="$1-s$, shape $s$", ylabel=_WAY
-    )
+        wide, size = (2.8, 7.5) if j == 1 else (1.3, 4)  # so that both are seen where two lie on each other
+        style = {"fill": "w", "size": size, "lw": wide, "label": rf"$\alpha={alpha:g}$"}
+        _draw_way(data, "to_near", (j,), ax, _SHADES[j], **style)
+    _logarithmic(ax, (7e-4, 1.4), (1e-8, 1), "$1-s$, shape $s$", _WAY)
     ax.legend(loc="lower right")
+
+
+def _draw_way(
+    data: xr.Dataset, name: str, row: Any, ax: Any, color: str, fill: str = "", size: float = 4, **line: Any
+) -> None:
+    """A row of distances: limits as a line, simulated flows as marks."""
+    limits, flows = data[name], data[f"{name}_mark"]
+    ax.plot(data[limits.dims[-1]], limits[row], color=color, **line)
+    ax.plot(data[flows.dims[-1]], flows[row], "o", ms=size, color=color, mfc=fill or color)
+
+
+def _logarithmic(ax: Any, x: tuple[float, float], y: tuple[float, float], below: str, beside: str) -> None:
+    """Logarithmic axes with these limits and labels."""
+    ax.set(xscale="log", yscale="log", xlim=x, ylim=y, xlabel=below, ylabel=beside)

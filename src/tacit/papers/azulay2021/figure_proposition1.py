@@ -14,23 +14,24 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.azulay2021.training import (
     COLOURS,
     MARKS,
+    TO_LEAST,
     Regression,
     around,
     draw_problem,
-    exponent,
     follow,
     gap,
     train_layers,
+    unit_vector,
 )
+from tacit.papers.measures import exponent, variables
+from tacit.papers.reproduction import presets
 from tacit.potentials import Bregman, Power
 from tacit.show.figures import MUTED, RICH
 
 
 def balanced(theta: Float, width: int, rng: np.random.Generator) -> tuple[Float, Float]:
     """W = √‖θ‖·θ̂cᵀ and a = √‖θ‖·c with |c| = 1: aᵀa = WᵀW and Wa = θ, units of both signs."""
-    share = rng.standard_normal(width)
-    share /= np.linalg.norm(share)
-    size = np.linalg.norm(theta)
+    share, size = unit_vector(width, rng), np.linalg.norm(theta)
     return np.outer(theta / np.sqrt(size), share), np.sqrt(size) * share
 
 
@@ -44,14 +45,13 @@ def tipped(inner: Float, outer: Float, by: float, rng: np.random.Generator) -> F
 
 @figure(
     "azulay2021/proposition1",
-    quick={"samples": 3, "features": 6, "widths": [1, 3, 30], "scales": [0.01, 1.0], "tips": 4},
-    paper={
-        "samples": 3,
-        "features": 6,
-        "widths": [1, 2, 5, 20, 100, 500],
-        "scales": [0.001, 0.01, 0.1, 1.0, 10.0],
-        "tips": 9,
-    },
+    **presets(
+        samples=(3, 3),
+        features=(6, 6),
+        widths=([1, 3, 30], [1, 2, 5, 20, 100, 500]),
+        scales=([0.01, 1.0], [0.001, 0.01, 0.1, 1.0, 10.0]),
+        tips=(4, 9),
+    ),
     figsize=(8.8, 2.9),
     ncols=3,
     seconds=4,
@@ -78,7 +78,7 @@ class StrictlyBalanced:
         """Networks of every width and scale, trained twice; and networks that are not balanced."""
         rng = np.random.default_rng(seed)
         problem = draw_problem(samples, features, rng)
-        direction = _direction(features, rng)
+        direction = unit_vector(features, rng)
         fine = np.logspace(np.log10(min(scales)) - 0.3, np.log10(max(scales)) + 0.3, 60)
         theory = [gap(_proposition(problem, alpha * direction), problem.smallest) for alpha in fine]
         raw, flow, ways = (np.empty((len(scales), len(widths))) for _ in range(3))
@@ -95,10 +95,7 @@ class StrictlyBalanced:
         across = np.linalg.norm(ends - ends[:, :1], axis=-1) / np.linalg.norm(ends[:, :1], axis=-1)
         return xr.Dataset(
             {
-                "raw": (("scale", "width"), raw),
-                "flow": (("scale", "width"), flow),
-                "distance": (("scale", "width"), ways),
-                "across": (("scale", "width"), across),
+                **variables("scale width", raw=raw, flow=flow, distance=ways, across=across),
                 "theory": ("fine", theory),
                 **_imbalanced(problem, direction, tips, rng),
                 "far": ("draw", _far(samples, features, rng)),
@@ -117,8 +114,7 @@ class StrictlyBalanced:
         axes[0].axhline(1e-8, color=MUTED, lw=0.8, ls="--")
         axes[0].set(yscale="log", ylim=(1e-14, 1e-7), xlim=(-0.6, widths.size - 0.4))
         axes[0].set_xticks(range(widths.size), [f"{m}" for m in widths])
-        axes[0].set_xlabel("width $m$")
-        axes[0].set_ylabel("relative difference")
+        axes[0].set(xlabel="width $m$", ylabel="relative difference")
         axes[0].plot([], [], "o", color="0.4", ms=4.6, mfc="none", mew=0.8, label="width taken out")
         axes[0].legend(loc="lower left", fontsize=7)
         axes[1].plot(data.fine, data.theory, color="k", lw=1.1, label="Proposition 1")
@@ -126,30 +122,25 @@ class StrictlyBalanced:
             style = {"color": COLOURS[j], "mfc": "none", "ms": 10 - 6.5 * j / max(len(widths) - 1, 1)}
             axes[1].plot(data.scale, data.distance[:, j], MARKS[j], mew=0.9, label=f"$m={m}$", **style)
         axes[1].set(xscale="log", yscale="log", xlim=around(data.fine.values), ylim=(5e-3, 30))
-        axes[1].set_xlabel(r"$\|\tilde w(0)\|$")
-        axes[1].set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
+        axes[1].set(xlabel=r"$\|\tilde w(0)\|$", ylabel=TO_LEAST)
         axes[1].legend(loc="upper left", fontsize=7, labelspacing=0.8)
         axes[2].plot(data.tip, data.tipped, "o", color=RICH, label="flow")
         guide = float(data.tipped[0]) * (data.tip / data.tip[0]) ** 2
         axes[2].plot(data.tip, guide, color=MUTED, lw=0.9, ls="--", label="slope 2")
         axes[2].set(xscale="log", yscale="log", xlim=around(data.tip.values), ylim=(1e-7, 2))
-        axes[2].set_xlabel(r"imbalance added, $\|W'-W\|\,/\,\|W\|$")
-        axes[2].set_ylabel("distance from Proposition 1")
+        axes[2].set(xlabel=r"imbalance added, $\|W'-W\|\,/\,\|W\|$", ylabel="distance from Proposition 1")
         axes[2].legend(loc="lower right")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The minimum is the end, whatever the width, and only under balance."""
-        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
-            "every weight integrated, networks end at the minimum (largest relative difference)",
-            data.raw.max(skipna=False),
-        )
-        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
-            "and with the width taken out (largest relative difference)", data.flow.max(skipna=False)
-        )
-        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
-            "the width does not matter (largest relative difference from the narrowest)",
-            data.across.max(skipna=False),
-        )
+        differences = {
+            "every weight integrated, networks end at the minimum (largest relative difference)": data.raw,
+            "and with the width taken out (largest relative difference)": data.flow,
+            "the width does not matter (largest relative difference from the narrowest)": data.across,
+        }
+        for text, found in differences.items():
+            flown = at_most(1e-8, "a hundred times the residual at which flows stop")
+            yield flown.claim(text, found.max(skipna=False))
         yield at_least(2, "a multiple").claim(
             "w̃(0) does: the distance to least norm grows by a factor from the smallest to the largest scale",
             data.distance[-1].min() / data.distance[0].max(),
@@ -176,27 +167,25 @@ def _far(samples: int, features: int, rng: np.random.Generator) -> Float:
     """
     found = []
     for _ in range(32):
-        problem, direction = draw_problem(samples, features, rng), _direction(features, rng)
-        inner, outer = balanced(direction, 8, rng)
-        U, v = train_layers(tipped(inner, outer, 3.0, rng), outer, problem)
-        found.append(gap(U @ v, _proposition(problem, direction)))
+        problem, direction = draw_problem(samples, features, rng), unit_vector(features, rng)
+        found.append(_distance(problem, direction, balanced(direction, 8, rng), 3.0, rng))
     return np.array(found)
 
 
-def _direction(features: int, rng: np.random.Generator) -> Float:
-    """A vector of length 1."""
-    direction = rng.standard_normal(features)
-    return np.asarray(direction / np.linalg.norm(direction))
+def _distance(
+    problem: Regression, direction: Float, layers: tuple[Float, Float], by: float, rng: np.random.Generator
+) -> float:
+    """From the minimum to the end of a network of these layers, with imbalance added."""
+    U, v = train_layers(tipped(*layers, by, rng), layers[1], problem)
+    return gap(U @ v, _proposition(problem, direction))
 
 
 def _imbalanced(problem: Regression, direction: Float, tips: int, rng: np.random.Generator) -> dict[str, Any]:
     """Ends of networks of the same predictor, more and more imbalanced."""
-    sizes, expected = np.logspace(-2, 0.5, tips), _proposition(problem, direction)
-    inner, outer = balanced(direction, 8, rng)
+    sizes, layers = np.logspace(-2, 0.5, tips), balanced(direction, 8, rng)
     state = rng.bit_generator.state
     found = []
     for size in sizes:
         rng.bit_generator.state = state  # the same noise, larger
-        U, v = train_layers(tipped(inner, outer, float(size), rng), outer, problem)
-        found.append(gap(U @ v, expected))
+        found.append(_distance(problem, direction, layers, float(size), rng))
     return {"tip": ("tip", sizes), "tipped": ("tip", found)}

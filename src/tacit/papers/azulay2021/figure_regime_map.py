@@ -11,15 +11,16 @@ import xarray as xr
 import tacit
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.arguments import arrived
+from tacit.papers.azulay2021.training import middle_of
 from tacit.papers.measures import largest_fall, least
 from tacit.papers.moroshko2020.data import LABELS, SAME_SUPPORT
+from tacit.papers.reproduction import presets
 from tacit.show.figures import level_line
 
 
 @figure(
     "azulay2021/regime-map",
-    quick={"scales": 9, "shapes": 7, "accuracies": [1.0, 1e2, 1e4]},
-    paper={"scales": 25, "shapes": 17, "accuracies": [1.0, 1e2, 1e4]},
+    **presets(scales=(9, 25), shapes=(7, 17), accuracies=([1.0, 1e2, 1e4], [1.0, 1e2, 1e4])),
     figsize=(7.2, 6.0),
     nrows=2,
     ncols=2,
@@ -40,30 +41,29 @@ class RegimeMap:
         """A flow for every scale and shape, read at every accuracy; and the path."""
         scale = np.logspace(-3, 5, scales)
         gap = np.logspace(0, -4, shapes)  # 1 − s
-        ends = [_l1(tacit.max_margin(SAME_SUPPORT, LABELS, norm).predictor) for norm in ("l1", "l2")]
-        share = np.empty((len(accuracies), shapes, scales))
-        root = np.empty((shapes, scales))
-        for j in progress(range(shapes), "regime map"):
-            for i in range(scales):
-                model = tacit.UntiedDiagonal(scale=scale[i], shape=1 - gap[j])
-                flow = tacit.flow(model, SAME_SUPPORT, LABELS, loss="exp", at=accuracies)
-                arrived(flow, f"the flow of {model!r} stopped early: {flow.reason}")
-                norms = _l1(flow.predictor[-len(accuracies) :]) / flow.margin[-len(accuracies) :]
-                share[:, j, i] = (norms - ends[0]) / (ends[1] - ends[0])
-                root[j, i] = model.predictor_scale
-        middle = int(np.argmin(np.abs(np.log(scale)))), shapes // 2
-        model = tacit.UntiedDiagonal(scale=scale[middle[0]], shape=1 - gap[middle[1]])
-        raw = tacit.flow(model, SAME_SUPPORT, LABELS, loss="exp", at=accuracies, method="parameters")
-        norms = _l1(raw.predictor[-len(accuracies) :]) / raw.margin[-len(accuracies) :]
-        raw_share = (norms - ends[0]) / (ends[1] - ends[0])
+        rich, kernel = (_l1(tacit.max_margin(SAME_SUPPORT, LABELS, norm).predictor) for norm in ("l1", "l2"))
+
+        def on_the_way(norms: Any) -> Any:
+            return (norms - rich) / (kernel - rich)
+
+        def followed(model: tacit.UntiedDiagonal, **options: Any) -> Any:
+            flow = tacit.flow(model, SAME_SUPPORT, LABELS, loss="exp", at=accuracies, **options)
+            arrived(flow, f"the flow of {model!r} stopped early: {flow.reason}")
+            asked = slice(-len(accuracies), None)
+            return on_the_way(_l1(flow.predictor[asked]) / flow.margin[asked])
+
+        models = [[tacit.UntiedDiagonal(scale=alpha, shape=1 - each) for alpha in scale] for each in gap]
+        share = np.array([[followed(model) for model in row] for row in progress(models, "regime map")])
+        place = shapes // 2, int(np.argmin(np.abs(np.log(scale))))
+        raw = followed(models[place[0]][place[1]], method="parameters")
         mu = np.logspace(-6, 3, 91)
         path = tacit.margin_path(SAME_SUPPORT, LABELS, mu)
         return xr.Dataset(
             {
-                "share": (("accuracy", "gap", "scale"), share),
-                "root": (("gap", "scale"), root),
-                "off_raw_weights": ("accuracy", np.abs(raw_share - share[:, middle[1], middle[0]])),
-                "path": ("mu", (_l1(path.predictors) - ends[0]) / (ends[1] - ends[0])),
+                "share": (("accuracy", "gap", "scale"), np.moveaxis(share, -1, 0)),
+                "root": (("gap", "scale"), [[model.predictor_scale for model in row] for row in models]),
+                "off_raw_weights": ("accuracy", np.abs(raw - share[place])),
+                "path": ("mu", on_the_way(_l1(path.predictors))),
             },
             coords={"accuracy": accuracies, "gap": gap, "scale": scale, "mu": mu},
         )
@@ -73,9 +73,8 @@ class RegimeMap:
         maps, collapse = axes.flat[:3], axes.flat[3]
         for axis, accuracy in zip(maps, data.accuracy.values, strict=True):
             mesh = _draw_map(data, float(accuracy), axis)
-        axes[0, 0].figure.colorbar(
-            mesh, ax=list(axes.flat), label=r"from the $\ell_1$ margin (0) to the $\ell_2$ margin (1)"
-        )
+        label = r"from the $\ell_1$ margin (0) to the $\ell_2$ margin (1)"
+        axes[0, 0].figure.colorbar(mesh, ax=list(axes.flat), label=label)
         _draw_collapse(data, collapse)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -89,22 +88,17 @@ class RegimeMap:
         yield at_least(0.5).claim("at scale 1 and γ̃ = 100 shape alone turns rich into kernel (rise)", rise)
         past = data.root.values / data.accuracy.values[1] < 1  # beyond the kernel regime at γ̃ = 100
         moves = (share[1] - share[-1])[past]
-        yield at_least(0).claim(
-            "past the kernel regime more accuracy moves towards ℓ1 (smallest move)", least(moves)
-        )
+        text = "past the kernel regime more accuracy moves towards ℓ1 (smallest move)"
+        yield at_least(0).claim(text, least(moves))
         start = float(np.ptp(share[0][data.root.values > 100]))
-        yield at_most(1e-3).claim(
-            "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share", start
-        )
+        text = "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share"
+        yield at_most(1e-3).claim(text, start)
         gaps = [_distance_to_path(data, k) for k in range(len(share))]
-        yield at_most(2e-3).claim(
-            "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)", gaps[-1]
-        )
+        text = "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)"
+        yield at_most(2e-3).claim(text, gaps[-1])
         yield at_least(0.1).claim("and off it at γ̃ = 1 (largest distance)", gaps[0])
-        yield at_most(1e-6, "a hundred times what integrators leave").claim(
-            "raw weights of scale 1 and a middle shape have the same shares (largest difference)",
-            data.off_raw_weights.max(),
-        )
+        text = "raw weights of scale 1 and a middle shape have the same shares (largest difference)"
+        yield at_most(1e-6, "a hundred times what integrators leave").claim(text, data.off_raw_weights.max())
 
 
 def _l1(w: np.ndarray) -> Any:
@@ -120,22 +114,19 @@ def _distance_to_path(data: xr.Dataset, k: int) -> float:
 
 def _draw_map(data: xr.Dataset, accuracy: float, axis: Any) -> Any:
     level = data.share.sel(accuracy=accuracy).clip(0, 1)
-    mesh = axis.pcolormesh(
-        data.scale, data.gap, level, shading="gouraud", rasterized=True, cmap="cividis", vmin=0, vmax=1
-    )
+    style = {"shading": "gouraud", "rasterized": True, "cmap": "cividis", "vmin": 0, "vmax": 1}
+    mesh = axis.pcolormesh(data.scale, data.gap, level, **style)
     gap = np.geomspace(data.gap.min(), data.gap.max(), 200)
     left, right = float(data.scale.min()), float(data.scale.max())
     for power in range(-8, 10, 2):
         s = 1 - gap
         line = 10.0**power * accuracy * (1 - s**2) / (1 + s**2)
-        anchor = np.flatnonzero((line > 3 * left) & (line < right / 20))
-        middle = int(anchor[len(anchor) // 2]) if anchor.size else None
-        level_line(axis, line, gap, f"$10^{{{power}}}$", middle)
+        named = middle_of((line > 3 * left) & (line < right / 20))
+        level_line(axis, line, gap, f"$10^{{{power}}}$", named)
     axis.set(xlim=(left, right), ylim=(gap.min(), gap.max()))
     axis.set(xscale="log", yscale="log", xlabel=r"scale $\alpha=|u||v|$", ylabel=r"$1-s$, shape $s$")
-    axis.set_title(
-        rf"$\tilde\gamma={accuracy:g}$; white: $\mu=\sqrt{{k}}/4\tilde\gamma$", loc="left", fontsize=8
-    )
+    title = rf"$\tilde\gamma={accuracy:g}$; white: $\mu=\sqrt{{k}}/4\tilde\gamma$"
+    axis.set_title(title, loc="left", fontsize=8)
     return mesh
 
 

@@ -14,15 +14,16 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.azulay2021.training import (
     COLOURS,
     MARKS,
+    TO_LEAST,
     Regression,
     around,
     draw_problem,
-    exponent,
     follow,
     gap,
     train_layers,
 )
-from tacit.papers.measures import ratio
+from tacit.papers.measures import exponent, ratio, variables
+from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 
 SHRUNK = ("both layers", "the inner layer", "the output layer")  # what goes to 0 with ‖w̃_i(0)‖
@@ -30,8 +31,7 @@ SHRUNK = ("both layers", "the inner layer", "the output layer")  # what goes to 
 
 @figure(
     "azulay2021/theorem3",
-    quick={"samples": 4, "features": 10, "widths": [2, 20], "seeds": 2, "scales": 4},
-    paper={"samples": 4, "features": 10, "widths": [2, 10, 100], "seeds": 3, "scales": 9},
+    **presets(samples=(4, 4), features=(10, 10), widths=([2, 20], [2, 10, 100]), seeds=(2, 3), scales=(4, 9)),
     figsize=(8.0, 3.2),
     ncols=2,
     seconds=12,
@@ -68,12 +68,9 @@ class VanishingWeights:
                     inner, outer = size * drawn[0], size * drawn[1]
                     distance[j, k, i] = _distance(problem, inner, outer)
                     formula[j, k, i] = exact_distance(problem, inner, outer)
-        draws = ("width", "draw", "sigma")
         return xr.Dataset(
             {
-                "distance": (draws, distance),
-                "formula": (draws, formula),
-                "first_order": (draws, first),
+                **variables("width draw sigma", distance=distance, formula=formula, first_order=first),
                 **_three_ways(problem, _draw_layers(features, 2, rng), scales),
             },
             coords={"width": widths, "sigma": sigma, "way": list(SHRUNK)},
@@ -84,23 +81,20 @@ class VanishingWeights:
         left, right = axes
         for j, m in enumerate(data.width.values):
             for k in range(data.sizes["draw"]):
-                label = f"$m={m}$" if k == 0 else None
-                colour = COLOURS[j]
-                left.plot(data.sigma, data.first_order[j, k], color=colour, lw=0.7)
+                style = {"color": COLOURS[j], "mfc": "none", "ms": 5, "label": None if k else f"$m={m}$"}
+                left.plot(data.sigma, data.first_order[j, k], color=COLOURS[j], lw=0.7)
                 at = side_by_side(data.sigma, j, data.width.size, 0.16)
-                left.plot(at, data.distance[j, k], "o", color=colour, mfc="none", ms=5, label=label)
+                left.plot(at, data.distance[j, k], "o", **style)
                 left.plot(at, data.formula[j, k], "x", color="k", ms=3, mew=0.7)
         left.plot([], [], "x", color="k", ms=3, mew=0.7, label=r"$\|P_\perp W(0)a(\infty)\|$")
         left.plot([], [], color="0.4", lw=0.7, label=r"first order in $\sigma$")
         left.set(xscale="log", yscale="log", xlim=around(data.sigma.values), ylim=(1e-5, 1e2))
-        left.set_xlabel(r"deviation $\sigma$ of the weights")
-        left.set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
+        left.set(xlabel=r"deviation $\sigma$ of the weights", ylabel=TO_LEAST)
         for k, name in enumerate(SHRUNK):
             right.plot(data.largest, data.by_way[k], MARKS[k] + "-", color=COLOURS[k], lw=0.9, label=name)
         right.axhline(data.left_over, color=MUTED, lw=0.9, ls="--", label="from $a(0)=0$")
         right.set(xscale="log", yscale="log", xlim=around(data.largest.values), ylim=(1e-7, 20))
-        right.set_xlabel(r"$\max_i\|\tilde w_i(0)\|$")
-        right.set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
+        right.set(xlabel=r"$\max_i\|\tilde w_i(0)\|$", ylabel=TO_LEAST)
         left.legend(loc="lower right")
         right.legend(loc="lower right", title="what is shrunk", title_fontsize=8)
 
@@ -109,12 +103,10 @@ class VanishingWeights:
         sigma, distance = data.sigma.values, data.distance.values
         small = sigma <= 1e-2
         rates = [exponent(sigma[small], d[small]) for d in distance.reshape(-1, len(sigma))]
-        yield at_least(0.95, "tells 1 from other powers").claim(
-            "the distance to least norm falls like σ (least fitted exponent)", np.min(rates)
-        )
-        yield at_most(1.05, "tells 1 from other powers").claim(
-            "and no faster (largest fitted exponent)", np.max(rates)
-        )
+        text = "the distance to least norm falls like σ (least fitted exponent)"
+        yield at_least(0.95, "tells 1 from other powers").claim(text, np.min(rates))
+        text = "and no faster (largest fitted exponent)"
+        yield at_most(1.05, "tells 1 from other powers").claim(text, np.max(rates))
         yield at_most(1e-6, "what the flow leaves, over a distance of σ").claim(
             "it is ‖P⊥W(0)a(∞)‖ (largest relative difference)",
             np.abs(data.formula.values / distance - 1).max(),
@@ -125,14 +117,11 @@ class VanishingWeights:
         )
         ways = dict(zip(SHRUNK, data.by_way.values, strict=True))
         for name in SHRUNK[:2]:
-            yield at_most(0.02, "a fiftieth of the predictor").claim(
-                f"shrinking {name} ends at least norm (distance at the smallest)", ways[name][0]
-            )
+            text = f"shrinking {name} ends at least norm (distance at the smallest)"
+            yield at_most(0.02, "a fiftieth of the predictor").claim(text, ways[name][0])
         held = ways[SHRUNK[2]]
-        yield at_least(0.01, "three times as far as the others go at their worst").claim(
-            "shrinking the output layer alone does not, though ‖w̃_i(0)‖ → 0 (distance at the smallest)",
-            held[0],
-        )
+        text = "shrinking the output layer alone does not, though ‖w̃_i(0)‖ → 0 (distance at the smallest)"
+        yield at_least(0.01, "three times as far as the others go at their worst").claim(text, held[0])
         yield at_most(1e-3, "a thousandth of the distance").claim(
             "it stays where a(0) = 0 ends (relative difference)",
             abs(ratio(held[0], float(data.left_over)) - 1),

@@ -13,7 +13,8 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.numerics.roots import crossing
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import least, ratio
+from tacit.papers.measures import least, ratio, variables
+from tacit.papers.reproduction import presets
 from tacit.potentials import Bregman
 from tacit.show.figures import KERNEL, MUTED, RICH
 from tacit.warping import hessian_violation, metric, warp, warped_clock
@@ -53,8 +54,7 @@ def reached(warped: Callable[[Any], Float], level: float, horizon: float) -> flo
 
 @figure(
     "azulay2021/warp",
-    quick={"along": 25, "marks": 9},
-    paper={"along": 80, "marks": 13},
+    **presets(along=(25, 80), marks=(9, 13)),
     figsize=(8.6, 2.9),
     ncols=3,
     about=("Section 5", "Lemma 3"),
@@ -78,27 +78,21 @@ class TwoClocks:
         levels = progress(run.accuracy[1:], "warp")
         tau = np.array([0.0, *(reached(warped, level, 1.2 * float(clock[-1])) for level in levels)])
         chosen = np.unique(np.linspace(0, np.searchsorted(t, SHOWN), along).astype(int))
-        gradient = np.array([q.gradient(each) for each in w])
         basis = np.linalg.svd(SAMPLES, full_matrices=True)[2][2:]
+        outside = np.linalg.norm(np.array([q.gradient(each) for each in w]) @ basis.T, axis=1)
         ticks = np.linspace(0, SHOWN, marks)
         tau_ticks = np.linspace(0, np.interp(SHOWN, t, tau), marks)
-        bent = np.array(
-            [
-                [hessian_violation(field, each) for each in w[chosen]]
-                for field in (lambda v: metric(delta, v), lambda v: warp(delta, v) * metric(delta, v))
-            ]
-        )
+        fields = (lambda v: metric(delta, v), lambda v: warp(delta, v) * metric(delta, v))
+        bent = [[hessian_violation(field, each) for each in w[chosen]] for field in fields]
         return xr.Dataset(
             {
-                "time": ("instant", t),
-                "clock": ("instant", clock),
-                "tau": ("instant", tau),
-                "predictor": (("instant", "feature"), w),
-                "warped": (("instant", "feature"), warped(tau)),
-                "warped_clock_flow": (("instant", "feature"), warped(clock)),
-                "outside": ("instant", np.linalg.norm(gradient @ basis.T, axis=1)),
-                "by_time": (("mark", "feature"), warped(np.interp(ticks, t, tau))),
-                "by_tau": (("mark", "feature"), warped(tau_ticks)),
+                **variables("instant", time=t, clock=clock, tau=tau, outside=outside),
+                **variables(
+                    "instant feature", predictor=w, warped=warped(tau), warped_clock_flow=warped(clock)
+                ),
+                **variables(
+                    "mark feature", by_time=warped(np.interp(ticks, t, tau)), by_tau=warped(tau_ticks)
+                ),
                 "violation": (("field", "place"), bent),
                 "place_time": ("place", t[chosen]),
                 "speed": float(warp(delta, 1e-9 * w[-1])),
@@ -126,31 +120,22 @@ class TwoClocks:
             farthest = np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1).max()
             return ratio(float(farthest), size)
 
-        yield at_most(1e-6).claim(
-            "both flows draw the same curve (largest distance at equal loss)",
-            apart(data.predictor, data.warped),
-        )
-        yield at_most(1e-5).claim(
-            "at the times that τ = ∫(3/2)|a|dt says (largest distance)",
-            apart(data.predictor, data.warped_clock_flow),
-        )
-        yield at_most(1e-6).claim(
-            "and end at the limit of Theorem 2 (distance)", apart(data.predictor[-1], data.limit)
-        )
+        text = "both flows draw the same curve (largest distance at equal loss)"
+        yield at_most(1e-6).claim(text, apart(data.predictor, data.warped))
+        text = "at the times that τ = ∫(3/2)|a|dt says (largest distance)"
+        yield at_most(1e-5).claim(text, apart(data.predictor, data.warped_clock_flow))
+        text = "and end at the limit of Theorem 2 (distance)"
+        yield at_most(1e-6).claim(text, apart(data.predictor[-1], data.limit))
         bent = data.violation.values
         yield at_least(0.1).claim("H is no Hessian anywhere on the curve (least violation)", least(bent[0]))
         yield at_most(1e-8).claim("gH is one all along it (largest violation)", bent[1].max())
-        yield at_most(1e-8).claim(
-            "∇Q moves within the span of the samples only (largest part outside)", data.outside.max()
-        )
+        text = "∇Q moves within the span of the samples only (largest part outside)"
+        yield at_most(1e-8).claim(text, data.outside.max())
         speeds = np.diff(data.tau.values) / np.diff(data.time.values)
-        yield at_least(2).claim(
-            "the clocks differ: the warped one speeds up by a factor", speeds[-1] / speeds[0]
-        )
-        yield within(1 - 1e-9, 1 + 1e-9).claim(
-            "g → (3/2)√δ where w̃ → 0 (Lemma 3 says 0): their ratio",
-            float(data.speed) / (1.5 * np.sqrt(data.attrs["delta"])),
-        )
+        text = "the clocks differ: the warped one speeds up by a factor"
+        yield at_least(2).claim(text, speeds[-1] / speeds[0])
+        text = "g → (3/2)√δ where w̃ → 0 (Lemma 3 says 0): their ratio"
+        yield within(1 - 1e-9, 1 + 1e-9).claim(text, float(data.speed) / (1.5 * np.sqrt(data.attrs["delta"])))
 
 
 def _draw_curve(data: xr.Dataset, ax: Any) -> None:

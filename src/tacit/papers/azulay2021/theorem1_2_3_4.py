@@ -141,9 +141,8 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     Proposition 1 (6.2 at ICML): balanced means UᵀU = VᵀV, which makes the hidden layer of rank one.
     """
     neuron: Any = model.as_neuron() if isinstance(model, tacit.LinearNetwork) else None
-    yield Setting(
-        "the model is a LinearNetwork of one output whose hidden layer has rank one", neuron is not None
-    )
+    text = "the model is a LinearNetwork of one output whose hidden layer has rank one"
+    yield Setting(text, neuron is not None)
     yield Assumption(f"its layers are balanced (shape {neuron.shape:.2g})", abs(neuron.shape) <= 1e-10)
     yield from compared(model, X, y)
 

@@ -15,7 +15,6 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers.measures import slope
 from tacit.potentials import Quadratic
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
@@ -39,13 +38,6 @@ class Regression:
     def accuracy(self, residual: float) -> float:
         """−log loss at this relative residual."""
         return float(-np.log(self.y @ self.y / (2 * len(self.y))) - 2 * np.log(residual))
-
-
-def exponent(x: Float, y: Float) -> float:
-    """The fitted slope of log y against log x; NaN where there is nothing to fit."""
-    if not (np.isfinite(y).all() and (y > 0).all()):
-        return float("nan")
-    return slope(np.log(x), np.log(y))
 
 
 def draw_problem(samples: int, features: int, rng: np.random.Generator) -> Regression:
@@ -129,6 +121,13 @@ def far_from_kernel(shape: float, seen: float) -> float:
     return float(hidden * abs(end - 1 / (1 + rho)) / np.hypot(seen, hidden * (1 - end)))
 
 
+def unit_vector(size: int, rng: np.random.Generator) -> Float:
+    """A vector of length 1 in a random direction."""
+    drawn = rng.standard_normal(size)
+    return np.asarray(drawn / np.linalg.norm(drawn))
+
+
+TO_LEAST = r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$"  # label of an axis
 COLOURS = (KERNEL, RICH, TRUTH, "#CC79A7", "#E69F00", "#56B4E9")
 MARKS = ("o", "s", "^", "D", "v", "P")
 
@@ -136,6 +135,12 @@ MARKS = ("o", "s", "^", "D", "v", "P")
 def gap(found: Float, expected: Float) -> float:
     """‖found − expected‖/‖expected‖."""
     return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+
+
+def middle_of(chosen: np.ndarray) -> int | None:
+    """The place of the middle one of those that are chosen, where the name of a level set stands."""
+    places = np.flatnonzero(chosen)
+    return int(places[len(places) // 2]) if places.size else None
 
 
 def around(values: Float) -> tuple[float, float]:

@@ -15,18 +15,18 @@ import xarray as xr
 
 import tacit
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import least, slope
+from tacit.papers.measures import exponent, least, variables
 from tacit.papers.min2021.training import Regression, descend, follow, gaussian_inputs
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, RICH
 
 STOP = 1e-8  # the averaged loss at which training ends (Appendix A.2)
 STEP = 5e-3  # of gradient descent in Appendix A.2
-QUICK: dict[str, Any] = {"samples": 40, "features": 200, "widths": [300, 600, 1300, 2800, 6000], "runs": 6}
-PAPER: dict[str, Any] = {
-    "samples": 100,
-    "features": 400,
-    "widths": [500, 1000, 1500, 2500, 4000, 6500, 10000],
-    "runs": 5,
+SIZES: dict[str, Any] = {
+    "samples": (40, 100),
+    "features": (200, 400),
+    "widths": ([300, 600, 1300, 2800, 6000], [500, 1000, 1500, 2500, 4000, 6500, 10000]),
+    "runs": (6, 5),
 }
 PANELS: dict[str, Any] = {"figsize": (8.6, 3.1), "ncols": 3}
 _NAMES = ("distance", "initial", "final")
@@ -34,16 +34,26 @@ _COLOURS = {"distance": KERNEL, "initial": RICH, "final": KERNEL}
 _AFTER = 1.03  # where on the axis of widths the second of two marks stands
 
 
-def trained(
-    samples: int, features: int, widths: list[int], runs: int, descents: int, seed: int, progress: Progress
-) -> xr.Dataset:
-    """Networks of every width, trained from several draws by the flow and from some of them by descent."""
-    rng = np.random.default_rng(seed)
-    problem = gaussian_inputs(samples, features, rng)
-    flows, steps = np.empty((3, len(widths), runs)), np.empty((3, len(widths), descents))
-    iterations = np.empty((len(widths), descents))
-    for i in progress(range(len(widths)), "widths"):
-        for run in range(runs):
+class _Widths:
+    """The data of both figures."""
+
+    def data(
+        self,
+        samples: int,
+        features: int,
+        widths: list[int],
+        runs: int,
+        descents: int = 0,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Flows from several draws at every width, and gradient descent from the first of them."""
+        rng = np.random.default_rng(seed)
+        problem = gaussian_inputs(samples, features, rng)
+        flows, steps = np.empty((3, len(widths), runs)), np.empty((3, len(widths), descents))
+        iterations = np.empty((len(widths), descents))
+        for i, run in progress(list(np.ndindex(len(widths), runs)), "widths"):
             model = tacit.LinearNetwork.gaussian(features, widths[i], seed=rng)
             start = model.predictor().ravel()
             trajectory = follow(model, problem, [-np.log(STOP)], rtol=1e-7)
@@ -52,11 +62,11 @@ def trained(
                 descent = descend(model, problem, step=STEP, loss=STOP, most=1_000_000)
                 steps[:, i, run] = _norms(problem, start, descent.predictor)
                 iterations[i, run] = descent.iterations
-    data: dict[str, Any] = {name: (("width", "run"), flows[k]) for k, name in enumerate(_NAMES)}
-    if descents:
-        data |= {f"descent_{name}": (("width", "descent"), steps[k]) for k, name in enumerate(_NAMES)}
-        data["iterations"] = (("width", "descent"), iterations)
-    return xr.Dataset({**data, **_wide(problem, widths)}, coords={"width": widths})
+        data = variables("width run", **dict(zip(_NAMES, flows, strict=True)))
+        if descents:
+            ends = {f"descent_{name}": steps[k] for k, name in enumerate(_NAMES)}
+            data |= variables("width descent", **ends, iterations=iterations)
+        return xr.Dataset({**data, **_wide(problem, widths)}, coords={"width": widths})
 
 
 def _norms(problem: Regression, start: np.ndarray, end: np.ndarray) -> tuple[float, float, float]:
@@ -76,7 +86,7 @@ def _wide(problem: Regression, widths: list[int]) -> dict[str, Any]:
     samples, features = problem.X.shape
     initial = np.sqrt((features - samples) / np.array(widths))
     growth = (1 + np.linalg.norm(problem.minimum) ** 2) ** 0.25
-    return {"wide_initial": ("width", initial), "wide_final": ("width", initial * growth)}
+    return variables("width", wide_initial=initial, wide_final=initial * growth)
 
 
 def draw_widths(data: xr.Dataset, axes: Any) -> None:
@@ -122,17 +132,13 @@ def legend(axes: Any) -> None:
 
 def width_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The distance, its rate, and where it comes from."""
-    logs = np.log(data.width.values)
     mean = {name: data[name].mean("run", skipna=False).values for name in _NAMES}
-    yield at_least(1.0, "it falls").claim(
-        "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)",
-        least(mean["distance"][:-1] / mean["distance"][1:]),
-    )
+    text = "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)"
+    yield at_least(1.0, "it falls").claim(text, least(mean["distance"][:-1] / mean["distance"][1:]))
     rates = {"distance": "the distance", "initial": "‖U₂Vᵀ‖ at the start", "final": "‖U₂Vᵀ‖ at the end"}
     for name, what in rates.items():
-        exponent = slope(logs, np.log(mean[name]))
         yield within(-0.6, -0.42, "the exponent of six runs has a standard deviation of 0.012").claim(
-            f"{what} falls like h^(−1/2) (fitted exponent)", exponent
+            f"{what} falls like h^(−1/2) (fitted exponent)", exponent(data.width.values, mean[name])
         )
     yield at_most(0.01, "training ends at a loss of 1e-8").claim(
         "at the end the distance is ‖U₂Vᵀ‖ (largest relative difference)",
@@ -149,17 +155,11 @@ def width_claims(data: xr.Dataset) -> Iterator[Claim]:
         )
 
 
-@figure("min2021/fig1", quick=QUICK, paper=PAPER, **PANELS, about=("Theorem 2",), seconds=6, short="width")
-class DistanceAgainstWidth:
+@figure("min2021/fig1", **presets(**SIZES), **PANELS, about=("Theorem 2",), seconds=6, short="width")
+class DistanceAgainstWidth(_Widths):
     """Distance of a wide linear network trained by gradient flow from the minimum-norm solution, and the part
     ‖U₂Vᵀ‖ of the predictor that the data do not see, against the width (Figure 1).
     """
-
-    def data(
-        self, samples: int, features: int, widths: list[int], runs: int, *, seed: int, progress: Progress
-    ) -> xr.Dataset:
-        """Flows from several draws at every width."""
-        return trained(samples, features, widths, runs, 0, seed, progress)
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
         """Plain axes, logarithmic axes, and before against after training."""
@@ -176,30 +176,15 @@ _FIRST = 1.17  # and where the marks of the first run alone do, on a logarithmic
 
 @figure(
     "min2021/fig4",
-    quick={**QUICK, "descents": 1},
-    paper={**PAPER, "descents": 1},
+    **presets(**SIZES, descents=(1, 1)),
     **PANELS,
     about=("Theorem 2",),
     seconds=6,
 )
-class DistanceAgainstWidthByDescent:
+class DistanceAgainstWidthByDescent(_Widths):
     """The distance from the minimum-norm solution against the width, with the gradient descent of Appendix
     A.2 beside the flow: steps of 5e-3 until the averaged loss is below 1e-8 (Figure 4).
     """
-
-    def data(
-        self,
-        samples: int,
-        features: int,
-        widths: list[int],
-        runs: int,
-        descents: int,
-        *,
-        seed: int,
-        progress: Progress,
-    ) -> xr.Dataset:
-        """Flows from several draws at every width, and gradient descent from some of them."""
-        return trained(samples, features, widths, runs, descents, seed, progress)
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
         """As Figure 1, and beside it the first run alone, with crosses for gradient descent."""

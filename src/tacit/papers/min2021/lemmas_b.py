@@ -16,11 +16,11 @@ from tacit.papers.min2021.network import (
     LOSS,
     RTOL,
     Split,
+    above_minimum,
     errors_of,
     followed,
     linear_network,
     narrow,
-    rounding,
     split,
     stacked,
 )
@@ -40,8 +40,7 @@ def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
     """
     yield linear_network(model)
     parts = split(model, X, y)
-    moving = bool(np.linalg.norm(parts.error) > 1e4 * rounding(parts))
-    yield Premise("the loss is above its minimum at the start", moving)
+    yield above_minimum(parts, 1e4)
     first = followed(parts)
     fallen = 2 * np.log(np.linalg.norm(parts.error) / errors_of(parts, stacked(narrow(parts), first)[1:]))
     panels = Panels(np.append(0.0, first.time[fallen < _FALL]))
@@ -102,8 +101,7 @@ def lemma_b4(model: Any, X: Any, y: Any) -> Parts:
     yield linear_network(model)
     parts = split(model, X, y)
     half = parts.sizes[:, None] * parts.error
-    moving = bool(np.linalg.norm(parts.error) > rounding(parts))
-    yield Premise("the loss is above its minimum at the start", moving)
+    yield above_minimum(parts)
     values = np.linalg.eigvalsh(parts.seen @ parts.seen.T)
     mean = float(np.sum((parts.seen.T @ half) ** 2) / np.sum(half**2))
     slack = 10 * np.finfo(float).eps * float(values[-1])

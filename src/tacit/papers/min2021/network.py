@@ -26,9 +26,9 @@ import tacit.solvers.networks.bounds as limits
 from tacit.data.arrays import Float, as_targets
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
-from tacit.papers import Setting
+from tacit.papers import Premise, Setting
 from tacit.papers.arguments import ParameterError
-from tacit.papers.shared_results import shared
+from tacit.papers.statements import shared
 from tacit.solvers.networks.bounds import imbalance_spectrum
 
 RTOL = 1e-10  # of the flows that are measured
@@ -144,6 +144,12 @@ def rounding(parts: Split) -> float:
     """An error E of this size is not told from zero."""
     outputs = parts.sizes[0] * np.linalg.norm(parts.seen) * np.linalg.norm(parts.outer)
     return 10 * EPS * float(np.linalg.norm(parts.targets) + outputs)
+
+
+def above_minimum(parts: Split, least: float = 1.0) -> Premise:
+    """Is there a loss to fall, an error E of so many times its rounding?"""
+    moving = bool(np.linalg.norm(parts.error) > least * rounding(parts))
+    return Premise("the loss is above its minimum at the start", moving)
 
 
 def power_of(alpha: float) -> float:

@@ -31,10 +31,8 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     yield linear_network(model)
     parts = split(model, X, y)
     residual, sizes = float(np.linalg.norm(parts.orthogonality)), _layer_sizes(parts)
-    yield Assumption(
-        f"‖[V; U₁]U₂ᵀ‖ = {residual:.3g} is rounding next to ‖[V; U₁]‖·‖U₂‖ = {sizes:.3g}",
-        residual <= _ORTHOGONAL * sizes,
-    )
+    text = f"‖[V; U₁]U₂ᵀ‖ = {residual:.3g} is rounding next to ‖[V; U₁]‖·‖U₂‖ = {sizes:.3g}"
+    yield Assumption(text, residual <= _ORTHOGONAL * sizes)
     end, settled = ended(model, parts)
     yield Assumption("the flow reaches the least loss", settled)
     missing = parts.targets - parts.inputs @ end
@@ -65,9 +63,8 @@ def distance(model: Any, X: Any, y: Any) -> Parts:
     bound = distance_bound(model.inner, model.outer, parts.inputs, parts.inputs @ end)
     bound = math.hypot(bound, float(np.linalg.norm(parts.unseen, 2)) * _imbalance_rounding(parts))
     apart = end - parts.basis @ (parts.basis.T @ end)  # Φ₂U₂Vᵀ
-    yield Bound(
-        "‖UVᵀ − Θ̂‖₂ at the end of the flow", float(np.linalg.norm(apart, 2)), at_most=max(bound, rounding)
-    )
+    text = "‖UVᵀ − Θ̂‖₂ at the end of the flow"
+    yield Bound(text, float(np.linalg.norm(apart, 2)), at_most=max(bound, rounding))
 
 
 def _layer_sizes(parts: Split) -> float:

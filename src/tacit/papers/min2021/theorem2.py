@@ -52,7 +52,8 @@ import numpy as np
 
 import tacit
 from tacit.papers import Assumption, Bound, Parts, Premise, theorem
-from tacit.papers.arguments import ParameterError, whole
+from tacit.papers.arguments import ParameterError, between, whole
+from tacit.papers.measures import exponent
 from tacit.papers.min2021.network import (
     LOSS,
     Split,
@@ -68,9 +69,7 @@ from tacit.papers.woodworth2020.lifted import gaussian_factor
 
 def tail(delta: float) -> float:
     """τ = √(2 log(2/δ)): the largest singular value of Gaussian weights exceeds √h + √(m+D) + τ with δ/2."""
-    if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
-        raise ParameterError(f"delta must lie between 0 and 1, got {delta!r}")
-    return math.sqrt(2 * math.log(2 / delta))
+    return math.sqrt(2 * math.log(2 / between(delta, "delta", 0, 1)))
 
 
 def lemma1_width(features: int, outputs: int, delta: float = 0.1) -> float:
@@ -141,11 +140,8 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
     largest, smallest = float(parts.sizes[0]), float(parts.sizes[-1])
     log_C = 1 + largest / smallest**2 * float(np.linalg.norm(np.asarray(y, dtype=np.float64)))
     prefactor = math.sqrt(model.outputs + len(parts.sizes)) * unit
-    yield Bound(
-        "(20) ‖UVᵀ − Θ̂‖₂ at the end of the flow",
-        measured,
-        at_most=_grown(prefactor, log_C * width ** (2 * power - 1)),
-    )
+    text = "(20) ‖UVᵀ − Θ̂‖₂ at the end of the flow"
+    yield Bound(text, measured, at_most=_grown(prefactor, log_C * width ** (2 * power - 1)))
     level = imbalance_level(model, X)
     if level > 0:
         growth = largest * float(np.linalg.norm(parts.error)) / (smallest**2 * level)
@@ -226,7 +222,7 @@ def rate(
     distances = [math.sqrt(np.mean([square for square, _ in row])) for row in spread]
     yield Bound(
         f"power of the width by which it falls, fitted from {tried[0]} to {tried[-1]}, α = {power:g}",
-        float(np.polyfit(np.log(tried), np.log(distances), 1)[0]),
+        exponent(tried, distances),
         at_most=0.5 - 2 * power + _SLACK,
         at_least=0.5 - 2 * power - _SLACK,
     )

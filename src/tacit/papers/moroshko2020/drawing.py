@@ -1,7 +1,4 @@
-"""How figures of Moroshko et al. 2020 are drawn: the same marks in all planes, the same styles of curves.
-
-Flows and the Q_μ path in planes of two norms: Figures 7 and 8 of Moroshko et al. 2020.
-"""
+"""How figures of Moroshko et al. 2020 are drawn: the same colours of scales, the same marks in all planes."""
 
 from __future__ import annotations
 
@@ -24,9 +21,6 @@ _SHADES = np.array(  # scales, and from light to dark: more apart where figures 
 _ALIKE = (0.1, 100.0)  # scales up to and from which flows of depth 2 can hardly be told apart
 _OUTLINED = {"mec": "k", "mew": 0.7, "ls": "none"}
 _END = {"ms": 8.5, "zorder": 6, **_OUTLINED}
-_STYLES = ("-", (0, (5, 1.5)))  # of the scales
-MARKERS = "os^Dv"  # of the depths
-_MARKED = 9  # markers on a curve
 
 
 def colour_of(scale: float) -> Any:
@@ -168,43 +162,3 @@ def zoom(ax: Any, place: tuple[float, ...], azimuth: tuple[float, float], pitch:
     near.spines[:].set(visible=True, color="0.5")
     ax.indicate_inset_zoom(near, edgecolor="0.5")
     return near
-
-
-def against_accuracy(data: xr.Dataset, name: str, ax: Any) -> None:
-    """A curve for each depth (colour and marker) and scale (solid or dashed, marker full or empty)."""
-    step = max(data.accuracy.size // _MARKED, 1)
-    for i, depth in enumerate(data.depth.values):
-        for j, scale in enumerate(data.scale.values):
-            style = {"color": f"C{i}", "ls": _STYLES[j], "marker": MARKERS[i], "ms": 4.5, "mew": 1.0}
-            start = (2 * i + j) * step // 6  # side by side where curves lie on each other
-            ax.plot(
-                data.accuracy,
-                data[name].sel(depth=depth, scale=scale),
-                label=rf"$D={depth:g}$, $\alpha^D=${power_of_ten(scale)}",
-                mfc="w" if j else style["color"],
-                markevery=(start, step),
-                **style,
-            )
-    ax.set(xscale="log", xlabel=r"accuracy $\tilde\gamma=\log(1/\epsilon)$")
-    ax.set(xlim=(data.accuracy.values[0], data.accuracy.values[-1]))
-
-
-MARK: dict[str, Any] = {"mec": "k", "mew": 0.7, "ls": "none", "clip_on": False, "zorder": 5}
-
-
-def draw_norm_flows(data: xr.Dataset, ax: Any, widths: list[float]) -> None:
-    """One curve for each scale, darker for larger ones, with a dot where it ends."""
-    for i, (scale, width) in enumerate(zip(data.scale.values, widths, strict=True)):
-        x, y = data.flow.sel(scale=scale).values
-        shade = colour_of(scale)
-        ax.plot(x, y, color=shade, lw=width, label=rf"$\alpha=${power_of_ten(scale)}", zorder=2 + i / 100)
-        ax.plot(x[-1:], y[-1:], "o", ms=5.5, color=shade, **MARK | {"mec": "w", "zorder": 7 + i / 100})
-
-
-def draw_norm_path(data: xr.Dataset, ax: Any) -> None:
-    """The Q_μ path over the flows that follow it, where all flows start, and the ℓ2 margin."""
-    style = {"color": "k", "gapcolor": "w", "ls": (0, (3, 2)), "lw": 1.1, "zorder": 4}
-    ax.plot(*data.path.values, label=r"$Q_\mu$ path", **style)
-    above = {"mec": "w", "zorder": 5.5}  # the start is seen where it lies on the margin
-    ax.plot(*data.start.values, "^", ms=7, color="k", label="start", **MARK | above)
-    ax.plot(*data.l2.values, "o", ms=9, color=TRUTH, label=r"$\ell_2$ margin", **MARK)

@@ -25,16 +25,17 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least, ratio
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import L1, colour_of, label_at, power_of_ten
-from tacit.papers.moroshko2020.planes import common_claims
 from tacit.papers.moroshko2020.trajectories import (
     ONE_SUPPORT,
     Setting,
     azimuth_pitch,
+    common_claims,
     flow,
     margins,
     traces,
     unit,
 )
+from tacit.papers.reproduction import presets
 from tacit.show.figures import TRUTH
 
 VIEW = np.radians([66.0, 28.0])  # azimuth and pitch from which the sphere is seen
@@ -80,8 +81,7 @@ def area(ends: Float) -> float:
 
 @figure(
     "moroshko2020/fig3a",
-    quick={"scales": [0.001, 1.0, 1e4], "instants": 60},
-    paper={"scales": [0.001, 1.0, 3.0, 1e4], "instants": 200},
+    **presets(scales=([0.001, 1.0, 1e4], [0.001, 1.0, 3.0, 1e4]), instants=(60, 200)),
     figsize=(5.1, 3.2),
     seconds=4,
     short="directions that separate",
@@ -103,9 +103,9 @@ class SeparatingDirections:
                 "l2": ends["l2"],
                 "l1": ends["l1"],
                 "visible": (("boundary", "feature"), outline(corners(front))),
-                "separating": ((), area(grey)),
+                "separating": area(grey),
                 "plane": (("axis", "side"), box + _SPARE * np.diff(box) * [-1, 1]),
-                "other_margin": (("step",), (other @ OTHER.rows.T).min(axis=1)),
+                "other_margin": ("step", (other @ OTHER.rows.T).min(axis=1)),
             },
             coords={"scale": scales},
             attrs={"depth": ONE_SUPPORT.depth},
@@ -122,14 +122,10 @@ class SeparatingDirections:
         for scale, curve in zip(data.scale.values, data.flow.values, strict=True):
             name = rf"$\alpha=${power_of_ten(scale)}"
             ax.plot(*_seen(curve), color=colour_of(scale), lw=1.7, zorder=3, label=name)
-        marks = {
-            "start": ("^", "k", 5, "start"),
-            "l2": ("o", TRUTH, 6, r"$\ell_2$ margin"),
-            "l1": ("*", L1, 9.5, r"$\ell_1$ margin"),
-        }
-        for end, (marker, color, size, name) in marks.items():
-            style = {"color": color, "mec": "k", "mew": 0.6, "ms": size, "ls": "none", "zorder": 5}
-            ax.plot(*_seen(data[end].values), marker, label=name, **style)
+        outlined = {"mec": "k", "mew": 0.6, "ls": "none", "zorder": 5}
+        ax.plot(*_seen(data.start.values), "^", color="k", ms=5, label="start", **outlined)
+        ax.plot(*_seen(data.l2.values), "o", color=TRUTH, ms=6, label=r"$\ell_2$ margin", **outlined)
+        ax.plot(*_seen(data.l1.values), "*", color=L1, ms=9.5, label=r"$\ell_1$ margin", **outlined)
         ax.set(xlim=(-1.03, 1.03), ylim=(-1.03, 1.03), aspect="equal")
         ax.axis("off")
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 0.86))
@@ -140,10 +136,8 @@ class SeparatingDirections:
         (left, right), (bottom, top) = data.plane.values
         share = (right - left) * (np.sin(top) - np.sin(bottom)) / (4 * np.pi)
         yield at_most(0.02).claim("Figure 3b is a small part of the sphere (share of it)", share)
-        yield at_most(0.05).claim(
-            "and of the directions that separate the data (share of them)",
-            ratio(share, float(data.separating)),
-        )
+        text = "and of the directions that separate the data (share of them)"
+        yield at_most(0.05).claim(text, ratio(share, float(data.separating)))
         margin = np.nan_to_num(data.flow.values @ data.rows.values.T, nan=-np.inf).min()
         yield at_least(0.1).claim("all trajectories stay where the data are separated (least margin)", margin)
         other = data.other_margin.values

@@ -20,9 +20,7 @@ from tacit.papers.moroshko2020.drawing import (
     label,
     legend_beside,
 )
-from tacit.papers.moroshko2020.planes import accuracy_at
-from tacit.papers.moroshko2020.plot_grid import levels
-from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
+from tacit.papers.moroshko2020.margins import levels, raw_weights_claim, reached_at
 from tacit.papers.moroshko2020.trajectories import (
     KERNEL_END,
     LEAVING,
@@ -34,18 +32,19 @@ from tacit.papers.moroshko2020.trajectories import (
     margins,
     off_curve,
     q_path,
+    recorded,
     trace,
     unit,
 )
+from tacit.papers.reproduction import presets
 
 PANELS = {"3b": ONE_SUPPORT, "3c": MANY_ENDS, "3d": LEAVING}
 DECADES = (-9, 16)  # of γ̃, first and last
 _APART, _CLEAR = 0.075, 0.11  # least distances of marks, of the axes' size: from each other, from ends
 _AXES, _NUMBER = np.array([240.0, 175.0]), np.array([7.5, 4.5])  # in points: the axes, half a number
 _SIDES = ((-7.0, 4.0), (7.0, -4.0), (4.0, -7.0), (8.0, 0.0))  # of a mark, for its number
-_OFFSETS: dict[
-    str, dict[float, tuple[float, float]]
-] = {  # of the numbers from the marks, in points, by panel and scale
+# Of the numbers from the marks, in points, by panel and scale.
+_OFFSETS: dict[str, dict[float, tuple[float, float]]] = {
     "3b": {1e4: (8, 1), 100.0: (-7, -4), 1.0: (3, 6), 0.001: (0, 7)},
     "3c": {100.0: (8, 0), 1.0: (7, 0), 0.001: (-7, 2)},
     "3d": {100.0: (7, -4), 1.0: (6, -3), 0.001: (-6, 4)},
@@ -54,8 +53,7 @@ _OFFSETS: dict[
 
 @figure(
     "moroshko2020/fig6",
-    quick={"scales": [0.001, 1.0, 100.0, 1e4], "instants": 76},
-    paper={"scales": [0.001, 1.0, 100.0, 1e4], "instants": 300},
+    **presets(scales=([0.001, 1.0, 100.0, 1e4], [0.001, 1.0, 100.0, 1e4]), instants=(76, 300)),
     nrows=3,
     figsize=(5.6, 9.6),
     seconds=22,
@@ -72,18 +70,13 @@ class AccuracyAlongTheWay:
             mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), instants)
             ends = margins(setting)
             faces = ends["l1_face"][1][[0, -1]]  # as many rows where one predictor alone has the margin
-            k = middle(scales)
-            off = off_raw_weights(2, scales[k] ** 2, setting.rows, *runs[k][:2])
-            variables = {
-                "off_raw_weights": off,
-                "accuracy": (("scale", "instant"), np.array([at for at, _, _ in runs])),
-                "flow": (("scale", "instant", "feature"), np.array([w for _, w, _ in runs])),
-                "reached": (("scale",), np.array([good for _, _, good in runs], dtype=int)),
+            found = {
+                **recorded(setting, scales, runs),
+                "reached": ("scale", np.array([good for _, _, good in runs], dtype=int)),
                 "path": (("step", "feature"), unit(q_path(setting, mu).predictors)),
-                "start": (("feature",), unit(setting.rows.mean(axis=0))),
                 "l1_face": (("end", "feature"), faces),
             }
-            panels.append(xr.Dataset({**variables, "l1": ends["l1"], "l2": ends["l2"]}))
+            panels.append(xr.Dataset({**found, "l1": ends["l1"], "l2": ends["l2"]}))
         data = xr.concat(panels, dim="panel", join="exact").assign_attrs(depth=2)
         return data.assign_coords(panel=list(PANELS), scale=scales)
 
@@ -102,9 +95,8 @@ class AccuracyAlongTheWay:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Appendix H.1."""
-        yield at_least(1.0).claim(
-            "flows reach the accuracy asked for (share of them)", share(data.reached.values)
-        )
+        text = "flows reach the accuracy asked for (share of them)"
+        yield at_least(1.0).claim(text, share(data.reached.values))
         for name, scale in (("3b", 100.0), ("3c", 100.0), ("3d", 100.0), ("3b", 1e4)):
             one = data.sel(panel=name)
             near = float(apart(_at(one, scale, scale**2), one.l2))
@@ -120,10 +112,8 @@ class AccuracyAlongTheWay:
             )
         for name in data.panel.values:
             small, large = (_needed(data.sel(panel=name), scale) for scale in (0.001, 100.0))
-            yield at_least(1e8).claim(
-                f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)",
-                ratio(large, small),
-            )
+            text = f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)"
+            yield at_least(1e8).claim(text, ratio(large, small))
         yield raw_weights_claim(data)
 
 
@@ -137,7 +127,7 @@ def _at(data: xr.Dataset, scale: float, accuracy: float) -> Float:
 def _needed(data: xr.Dataset, scale: float) -> float:
     """The accuracy at which a flow comes within 0.1 of the ℓ1 margins."""
     one = data.sel(scale=scale)
-    return accuracy_at(one, off_curve(one.flow.values, arc(data.l1_face.values)), 0.1)
+    return reached_at(one.accuracy.values, off_curve(one.flow.values, arc(data.l1_face.values)), 0.1)
 
 
 def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) -> None:

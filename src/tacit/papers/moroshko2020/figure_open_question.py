@@ -30,13 +30,12 @@ import xarray as xr
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import first, share
+from tacit.papers.measures import exponent, first, share
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import shade
-from tacit.papers.moroshko2020.planes import rate, worst
-from tacit.papers.moroshko2020.plot_grid import between
-from tacit.papers.moroshko2020.raw_weights import raw_weights
-from tacit.papers.moroshko2020.trajectories import apart, unit
+from tacit.papers.moroshko2020.margins import between, raw_weights
+from tacit.papers.moroshko2020.trajectories import apart, unit, worst
+from tacit.papers.reproduction import presets
 from tacit.show.figures import RICH
 
 DEPTHS = (2, 3)
@@ -70,9 +69,9 @@ def distances(
 def of_raw_weights(rows: Float, depth: int, size: float, mu: Float) -> Float:
     """Of the flow of the raw weights to the sweeping process, at this α^D; NaN if it does not get there."""
     run = raw_weights(depth, size, rows, size / mu)
-    return (
-        apart(unit(run.predictor), curves(rows, depth, mu)[0]) if run.converged else np.full(len(mu), np.nan)
-    )
+    if not run.converged:
+        return np.full(len(mu), np.nan)
+    return apart(unit(run.predictor), curves(rows, depth, mu)[0])
 
 
 def curves(rows: Float, depth: int, mu: Float) -> list[Float]:
@@ -103,10 +102,16 @@ def draw_dataset(rng: np.random.Generator) -> Float:
     return rows
 
 
+def _on_drawn(rows: Float, sizes: list[float], mu: Float) -> tuple[Float, float, bool]:
+    """Once a sample has left: distances of flows, and of the two curves; did all flows get there?"""
+    late = mu < first(departures(rows, 2, mu))
+    found, good = distances(rows, 2, sizes, mu, lambda each, _: each)
+    return found[..., late].max(axis=-1), float(apart(*curves(rows, 2, mu))[late].max()), good
+
+
 @figure(
     "moroshko2020/open-question",
-    quick={"sizes": [1e3, 1e6], "levels": 29, "draws": 3},
-    paper={"sizes": [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8], "levels": 61, "draws": 8},
+    **presets(sizes=([1e3, 1e6], [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]), levels=(29, 61), draws=(3, 8)),
     ncols=2,
     width_ratios=[1.15, 1],
     figsize=(8.8, 4.3),
@@ -128,38 +133,23 @@ class WhatFlowsFollow:
         gone = [departures(rows, depth, even) for depth in DEPTHS]
         kinks = [kink.mu for kink in tacit.margin_path(rows, samples.LABELS, even).kinks]
         mu = around(even, np.concatenate([*gone, kinks]))
-        runs = [distances(rows, depth, sizes, mu, progress) for depth in DEPTHS]
+        runs, reached = zip(*(distances(rows, depth, sizes, mu, progress) for depth in DEPTHS), strict=True)
         rng, few = np.random.default_rng(seed), np.geomspace(*_DRAWN_RANGE, 13)
-        others = [draw_dataset(rng) for _ in range(draws)]
-        drawn = [
-            distances(other, 2, sizes, few, lambda each, _: each) for other in progress(others, "datasets")
-        ]
-        after = [few < first(departures(other, 2, few)) for other in others]
+        others = progress([draw_dataset(rng) for _ in range(draws)], "datasets")
+        drawn, parted, good = zip(*(_on_drawn(other, sizes, few) for other in others), strict=True)
+        raw = [of_raw_weights(rows, depth, sizes[0], mu) for depth in DEPTHS]
+        after = [w[..., mu < g[0]].max(axis=-1) for w, g in zip(runs, gone, strict=True)]
         return xr.Dataset(
             {
-                "distance": (("depth", "target", "size", "mu"), np.array([found for found, _ in runs])),
-                "worst": (
-                    ("depth", "target", "size"),
-                    np.array([w[..., mu < g[0]].max(axis=-1) for (w, _), g in zip(runs, gone, strict=True)]),
-                ),
-                "drawn_worst": (
-                    ("draw", "target", "size"),
-                    np.array([w[..., late].max(axis=-1) for (w, _), late in zip(drawn, after, strict=True)]),
-                ),
-                "drawn_apart": (
-                    ("draw",),
-                    np.array(
-                        [apart(*curves(o, 2, few))[late].max() for o, late in zip(others, after, strict=True)]
-                    ),
-                ),
-                "raw_distance": (
-                    ("depth", "mu"),
-                    np.array([of_raw_weights(rows, depth, sizes[0], mu) for depth in DEPTHS]),
-                ),
-                "leaves": (("event",), gone[0]),
-                "first_leaves": (("depth",), np.array([first(g) for g in gone])),
-                "kink": ((), first(np.array(kinks))),
-                "reached": (("run",), np.array([good for _, good in (*runs, *drawn)], dtype=int)),
+                "distance": (("depth", "target", "size", "mu"), list(runs)),
+                "worst": (("depth", "target", "size"), after),
+                "drawn_worst": (("draw", "target", "size"), list(drawn)),
+                "drawn_apart": ("draw", list(parted)),
+                "raw_distance": (("depth", "mu"), raw),
+                "leaves": ("event", gone[0]),
+                "first_leaves": ("depth", [first(g) for g in gone]),
+                "kink": first(np.array(kinks)),
+                "reached": ("run", np.array([*reached, *good], dtype=int)),
             },
             coords={"depth": list(DEPTHS), "target": ["infinite", "path"], "size": sizes, "mu": mu},
         )
@@ -171,9 +161,8 @@ class WhatFlowsFollow:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The answer, in numbers."""
-        yield at_least(0.6, "most", of=data.reached.size).claim(
-            "flows reach the accuracy asked for (share of them)", share(data.reached.values)
-        )
+        text = "flows reach the accuracy asked for (share of them)"
+        yield at_least(0.6, "most", of=data.reached.size).claim(text, share(data.reached.values))
         large = data["size"].values >= 1e3
         sizes = data["size"].values[large]
         for depth in data.depth.values:
@@ -185,20 +174,17 @@ class WhatFlowsFollow:
                 "(largest distance at the largest scale)",
                 before,
             )
-            yield at_least(0.03, "three percent of the predictor, at the largest scale").claim(
-                f"depth {depth}: afterwards they do not (largest distance at the largest scale)", path[-1]
-            )
+            text = f"depth {depth}: afterwards they do not (largest distance at the largest scale)"
+            yield at_least(0.03, "three percent of the predictor, at the largest scale").claim(text, path[-1])
             yield at_least(0.9, "it stays, where λ is a thousand times as large").claim(
                 f"depth {depth}: and a larger scale does not help (that distance, over the one at a smaller)",
                 path[-1] / path[0],
             )
-            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(
-                f"depth {depth}: they follow the sweeping process (largest distance at the largest scale)",
-                infinite[-1],
-            )
+            text = f"depth {depth}: they follow the sweeping process (largest distance at the largest scale)"
+            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(text, infinite[-1])
             yield within(-1.1, -0.9, "tells −1 from −1/2").claim(
                 f"depth {depth}: ever better, as λ^-1 log λ with λ = α^D (exponent of λ without the log)",
-                rate(sizes, infinite / np.log(sizes)),
+                exponent(sizes, infinite / np.log(sizes)),
             )
         shown = data.distance.sel(target="infinite").isel(size=0).values
         yield at_most(1e-6, "a hundred times what integrators leave").claim(
@@ -233,19 +219,12 @@ def _draw_along(data: xr.Dataset, ax: Any) -> None:
         ax.plot(data.mu, infinite, color=colour, lw=1.6, label=name, zorder=3)
     ax.plot([], [], color="0.4", lw=1.6, label="to sweeping process")
     ax.plot([], [], color="0.4", lw=1.0, ls=(0, (3, 2)), label=r"to $Q_\mu$ path")
-    changes = {
-        "a sample leaves the flow": (RICH, data.leaves.values),
-        r"… the $Q_\mu$ path": ("k", [data.kink]),
-    }
-    for name, (color, levels) in changes.items():
+    left = (("a sample leaves the flow", RICH, data.leaves.values), (r"… the $Q_\mu$ path", "k", [data.kink]))
+    for name, color, levels in left:
         for k, mu in enumerate(levels):
             ax.axvline(float(mu), color=color, lw=0.9, ls=":", zorder=1, label=None if k else name)
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlim=(data.mu.values.max(), data.mu.values.min()),
-        ylim=_limits(data.distance.sel(depth=2)),
-    )
+    ax.set(xscale="log", yscale="log", ylim=_limits(data.distance.sel(depth=2)))
+    ax.set_xlim(data.mu.values.max(), data.mu.values.min())
     ax.set(xlabel=r"$\mu=\lambda/\tilde\gamma$", ylabel="distance of directions at the same $\\mu$")
     ax.legend(**_LEGEND, ncols=3)
 
@@ -269,9 +248,8 @@ def _draw_worst(data: xr.Dataset, ax: Any) -> None:
         ax.plot(late, guide, color=RICH, lw=1, ls="--", zorder=2, label=r"$\propto\log\lambda/\lambda$")
     ax.plot([], [], color="0.5", lw=0.6, label="data drawn at random")
     ax.set(xscale="log", yscale="log", ylim=_limits(data.worst, data.drawn_worst))
-    ax.set(
-        xlabel=r"scale of the predictor, $\lambda=\alpha^D$", ylabel="largest distance after a sample leaves"
-    )
+    ax.set_xlabel(r"scale of the predictor, $\lambda=\alpha^D$")
+    ax.set_ylabel("largest distance after a sample leaves")
     ax.legend(**_LEGEND, ncols=2)
 
 

@@ -1,4 +1,11 @@
-"""Flows and margins that are checked before a figure shows them, and all local maxima of an ℓp margin.
+"""Where along its way a curve of Moroshko et al. 2020 is computed, so that a picture shows no chords.
+
+Flows that figures show against flows of the raw weights, which do not use the potential.
+
+The former are integrated in mirror space, whose metric is made from the same potential as the paths and
+margins they are compared with.
+
+Flows and margins that are checked before a figure shows them, and all local maxima of an ℓp margin.
 
 Shared by the figures of Moroshko et al. 2020. Rows are y_n x_n throughout: all labels are +1.
 """
@@ -6,25 +13,129 @@ Shared by the figures of Moroshko et al. 2020. Rows are y_n x_n throughout: all 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq, minimize_scalar
 
 import tacit
 from tacit.data.arrays import Float
+from tacit.papers import Claim, at_most
 from tacit.papers.arguments import arrived
-from tacit.papers.moroshko2020.plot_grid import spread
+
+_EVEN = 0.1  # weight of the clock where it has been covered already
+_ROUGH = 40  # points of a path that tell where it moves
+
+
+def spread(clock: Float, curve: Float, count: int, *, even: float = 1.0) -> Float:
+    """Values of the clock, first and last among them, spread by the length of the curve and by the clock.
+
+    clock: increasing. curve: a point for each of its values; a length that is not a number counts as none.
+    even: the weight of the clock; that of the length is 1.
+    """
+    moved = np.nan_to_num(np.linalg.norm(np.diff(curve, axis=0), axis=1)).cumsum()
+    gone = np.append(0.0, moved / (moved[-1] or 1.0)) + even * (clock - clock[0]) / (clock[-1] - clock[0])
+    return np.interp(np.linspace(0, gone[-1], count), gone, clock)
+
+
+def refined(
+    follow: Callable[[Float], Float],
+    rough: Float,
+    count: int,
+    shown: Callable[[Float], Float],
+    *,
+    looks: int = 1,
+) -> tuple[Float, Float]:
+    """`count` values of a positive clock, the rough ones among them, and the points of a curve there.
+
+    follow: the points at increasing values of the clock. shown: what a picture shows of them, as rows. The
+    rough values are evenly spread, and the others come where the curve moves, after so many looks at it.
+    """
+    clock, points = rough, follow(rough)
+    for left in range(looks, 0, -1):
+        more = max(count - len(clock), 0) // left
+        if more:
+            at = np.exp(spread(np.log(clock), shown(points), more + 2, even=_EVEN)[1:-1])
+            order = np.argsort(np.append(clock, at), kind="stable")
+            clock, points = np.append(clock, at)[order], np.concatenate([points, follow(at)])[order]
+    return clock, points
+
+
+def levels(
+    rows: Float, depth: float, ends: tuple[float, float], count: int, *, sweeping: bool = False
+) -> Float:
+    """`count` falling values of μ at which to compute the Q_μ path: both ends, all kinks, and where it moves.
+
+    sweeping: also where samples enter and leave the flow at infinite scale, and where that moves.
+    """
+    labels, rough = np.ones(len(rows)), np.geomspace(*ends, min(_ROUGH, count))
+    path = tacit.margin_path(rows, labels, rough, depth=depth)
+    curve, changes = path.predictors, path.kinks
+    if sweeping:
+        other = tacit.sweeping_path(rows, labels, rough, depth=depth)
+        curve, changes = np.hstack([curve, other.predictors]), [*changes, *other.events]
+    fixed = between([change.mu for change in changes], ends)
+    more = np.exp(-spread(-np.log(rough), curve, max(count - len(fixed), 2))[1:-1])
+    return np.sort([*ends, *fixed, *more])[::-1]
+
+
+def between(values: Any, ends: tuple[float, float]) -> list[float]:
+    """Those values that lie between the ends, each once."""
+    return sorted({float(each) for each in values if min(ends) < each < max(ends)})
+
+
+def reached_at(accuracy: Float, values: Float, level: float) -> float:
+    """The accuracy from which on values are at most this level, between instants as a power law; or NaN."""
+    above = np.flatnonzero(~(values <= level))
+    if not above.size or above[-1] + 1 == len(values):
+        return np.nan
+    pair = slice(above[-1], above[-1] + 2)
+    return float(np.exp(np.interp(-np.log(level), -np.log(values[pair]), np.log(accuracy[pair]))))
+
+
+# γ̃ from which on and up to which they are compared, the first over α^D: before, predictors are differences
+# of weights that have hardly moved, and are rounded as these are; afterwards little depends on the scale.
+_FIRST, _LAST = 1e-2, 1e6
+
+
+def middle(scales: Sequence[float]) -> int:
+    """The place of the scale that is nearest to 1, where flows are between the regimes."""
+    return int(np.argmin(np.abs(np.log(scales))))
+
+
+def off_raw_weights(depth: float, scale: float, rows: Float, accuracy: Float, shown: Float) -> float:
+    """The largest distance of directions of the flow of α^D = scale to those of its raw weights.
+
+    accuracy: where; shown: the predictors there. NaN where the raw weights do not get there.
+    """
+    seen = (accuracy >= _FIRST * scale) & (accuracy <= _LAST)
+    run = raw_weights(depth, scale, rows, accuracy[seen])
+    if not run.converged:
+        return np.nan
+    first, second = (w / np.linalg.norm(w, axis=1, keepdims=True) for w in (shown[seen], run.predictor))
+    return float(np.linalg.norm(first - second, axis=1).max())
+
+
+def raw_weights(depth: float, scale: float, rows: Float, accuracy: Float) -> tacit.Trajectory:
+    """Gradient flow on the exponential loss that integrates every weight, at these accuracies."""
+    model = tacit.Diagonal(depth=depth, log_scale=np.log(scale) / depth)
+    return tacit.flow(model, rows, np.ones(len(rows)), loss="exp", at=accuracy, method="parameters")
+
+
+def raw_weights_claim(data: xr.Dataset) -> Claim:
+    """Scale and clock of what is shown are those of the weights."""
+    return at_most(1e-6, "a hundred times what integrators leave").claim(
+        "at the scale nearest to 1 raw weights go the same way (largest distance at the same accuracy)",
+        data.off_raw_weights.max(skipna=False),
+    )
+
 
 CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime
 EARLY = 1e-4  # of min(1, α^D): an accuracy at which the flow has not left its first direction
-
-AGAINST_ACCURACY: dict[str, Any] = {  # the flows of Figures 5a and 9
-    "quick": {"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 73},
-    "paper": {"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 241},
-}
 
 
 def size(w: Float, p: float) -> Float:

@@ -14,7 +14,7 @@ from tacit.numerics.roots import crossing
 from tacit.papers import Premise, Setting
 from tacit.papers.agreement import suddenness
 from tacit.papers.arguments import arrived, log_alpha, positive
-from tacit.papers.shared_results import shared
+from tacit.papers.statements import shared
 
 Float = NDArray[np.float64]
 _EARLY_END = "the flow of {!r} ended early ({}); no bound can be checked"
@@ -89,11 +89,19 @@ def far_down(data: Separation) -> float:
     return _RICH * data.norm
 
 
-def plain_diagonal(model: Any) -> Setting:
-    """Is the model a diagonal network that starts from equal weights?"""
+def plain_diagonal(model: Any, deep: bool | None = None) -> Setting:
+    """Is the model a diagonal network that starts from equal weights? deep: of depth above 2, or 2."""
     plain = isinstance(model, tacit.Diagonal)
     plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
-    return Setting("the model is Diagonal with equal initial weights", plain)
+    text = "the model is Diagonal with equal initial weights"
+    if deep is None:
+        return Setting(text, plain)
+    return Setting(f"{text}, of depth {'above 2' if deep else '2'}", plain and deep == (model.depth > 2))
+
+
+def log_clock(depth: float, log_alpha: float) -> float:
+    """log c_D of Lemmas 10 and 12: c₂ = 4, and c_D = α^{D−2}D(D−2) for D > 2."""
+    return math.log(4) if depth == 2 else math.log(depth * (depth - 2)) + (depth - 2) * log_alpha
 
 
 def steady(model: Any, data: Separation) -> Premise:

@@ -16,6 +16,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.arguments import arrived, increasing, log_alpha
+from tacit.papers.measures import exponent
 from tacit.papers.moroshko2020.separation import Separation, plain_diagonal, separation
 
 _INSTANTS = 41
@@ -51,14 +52,10 @@ def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts
         )
         apart.append(float(np.linalg.norm(np.subtract(flow.predictor, linear.predictor), axis=1).max()))
         reached.append(float(flow.accuracy[-1]))
-    yield Bound(
-        f"sup‖w − w̄‖ at α^D = {scales[-1] * data.norm:.4g}, against that at {scales[0] * data.norm:.4g}",
-        apart[-1],
-        at_most=apart[0],
-    )
+    text = f"sup‖w − w̄‖ at α^D = {scales[-1] * data.norm:.4g}, against that at {scales[0] * data.norm:.4g}"
+    yield Bound(text, apart[-1], at_most=apart[0])
     sizes = np.maximum(apart, 1e-300) / np.power(reached, 3)
-    exponent = float(np.polyfit(np.log(scales), np.log(sizes), 1)[0])
-    yield Bound("exponent of α^D in sup‖w − w̄‖/γ̃(T)³", exponent, at_most=-1.5)
+    yield Bound("exponent of α^D in sup‖w − w̄‖/γ̃(T)³", exponent(scales, sizes), at_most=-1.5)
 
 
 def _even(data: Separation, most: float) -> Premise:
@@ -113,33 +110,23 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     yield Premise("support vectors are independent, with positive multipliers", found.usable)
     first = math.log1p(data.samples * data.longest**2)
     extra = _extra(data, found)
-    begun = _course(model, X, y, data, found, np.array([first]))
-    bound = math.sqrt(float(begun.kappa[0]) ** 2 + extra)
+    _, _, begun, _ = _course(model, X, y, data, found, np.array([first]))
+    bound = math.sqrt(float(begun[0]) ** 2 + extra)
     last = max(10 * first, 50.0, _stable_from(data, found, bound))
     yield Premise(f"floats can follow the flow to γ̃* = {last:.4g}", last <= _FARTHEST)
-    course = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
-    yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(course.low.max()), at_most=1.0)
-    yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(course.high.max()), at_most=1.0)
-    yield Bound("(44) ‖κ‖₂, the largest", float(course.kappa.max()), at_most=bound)
+    low, high, kappa, ratio = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
+    yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(low.max()), at_most=1.0)
+    yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(high.max()), at_most=1.0)
+    yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound)
     if math.isfinite(found.ratio):
-        yield Bound(
-            f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2",
-            float(course.ratio[-1]),
-            at_least=(found.ratio + 1) / 2,
-        )
+        text = f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2"
+        yield Bound(text, float(ratio[-1]), at_least=(found.ratio + 1) / 2)
 
 
-@dataclass(frozen=True, eq=False)
-class _Course:
+def _course(
+    model: Any, X: Any, y: Any, data: Separation, found: Support, accuracies: Float
+) -> tuple[Float, Float, Float, Float]:
     """The linear flow at each instant: shares of (37) and (39), ‖κ‖ and the ratio of margins."""
-
-    low: Float
-    high: Float
-    kappa: Float
-    ratio: Float
-
-
-def _course(model: Any, X: Any, y: Any, data: Separation, found: Support, accuracies: Float) -> _Course:
     flow = tacit.flow(model, X, y, loss="exp", at=accuracies, linearized=True, rtol=1e-10)
     arrived(flow, f"the linear flow ended early ({flow.reason}); no bound can be checked")
     log_rate = math.log(2 * model.depth**2) + (2 * model.depth - 2) * log_alpha(model)
@@ -147,12 +134,9 @@ def _course(model: Any, X: Any, y: Any, data: Separation, found: Support, accura
     kappa = w - (clock - math.log(data.samples))[:, None] * data.predictor - found.shift
     margins = flow.y * flow.outputs
     off = margins[:, found.off].min(axis=1, initial=math.inf)
-    return _Course(
-        np.logaddexp(0.0, clock + 2 * math.log(data.margin)) / flow.accuracy,
-        flow.accuracy / np.logaddexp(0.0, clock + 2 * math.log(data.longest)),
-        np.linalg.norm(kappa, axis=1),
-        off / margins.min(axis=1),
-    )
+    low = np.logaddexp(0.0, clock + 2 * math.log(data.margin)) / flow.accuracy
+    high = flow.accuracy / np.logaddexp(0.0, clock + 2 * math.log(data.longest))
+    return low, high, np.linalg.norm(kappa, axis=1), off / margins.min(axis=1)
 
 
 def _extra(data: Separation, found: Support) -> float:

@@ -20,7 +20,7 @@ from scipy.special import softmax
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Assumption, Bound, Parts, theorem
-from tacit.papers.arguments import ParameterError, log_alpha
+from tacit.papers.arguments import between, log_alpha
 from tacit.papers.moroshko2020.separation import (
     plain_diagonal,
     rich_excess,
@@ -57,11 +57,8 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("rise of log γ̂, the smallest", float(np.diff(log_hat).min()), at_least=-_RISES)
     half = _INSTANTS // 2
     allowed = (log_hat[-1] - log_hat[half]) / (D * (log_rho[-1] - log_rho[half]))
-    yield Bound(
-        f"tan²∠(u, −∇L), the smallest from γ̃ = {flow.accuracy[half]:.4g} to {flow.accuracy[-1]:.4g}",
-        float(slopes[half:].min()),
-        at_most=float(allowed) + _RISES,
-    )
+    text = f"tan²∠(u, −∇L), the smallest from γ̃ = {flow.accuracy[half]:.4g} to {flow.accuracy[-1]:.4g}"
+    yield Bound(text, float(slopes[half:].min()), at_most=float(allowed) + _RISES)
     pulls = softmax(-margins[-1])
     spread = float(pulls @ (margins[-1] / margins[-1].min() - 1))
     most = math.log(data.samples) / float(margins[-1].min())
@@ -101,8 +98,7 @@ def depth(model: Any, X: Any, y: Any, delta: float = 0.05) -> Parts:
     `rich_excess` bounds the excess at every μ: about log(ed)/log(B/μ) for D = 2, B = ‖w_ℓ1‖₁, and
     (D/2)(dμ/B)^{1−2/D} for D > 2. On given data the excess may fall faster, and is measured.
     """
-    if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
-        raise ParameterError(f"delta must lie between 0 and 1, got {delta!r}")
+    delta = between(delta, "delta", 0, 1)
     yield plain_diagonal(model)
     data, D = separation(X, y), model.depth
     norm = float(np.abs(settled_margin(X, y, "l1").predictor).sum())

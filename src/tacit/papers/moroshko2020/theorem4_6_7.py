@@ -16,6 +16,8 @@ for every w* with margins of at least 1. Under Condition 5, and where its γ̃* 
 kernel regime, Appendix E), the right side is O(1/γ̃), and strong convexity makes the distance
 O(γ̃^{−1/2}) = O(α^{−D/2}). Usually it is O(α^{−D}).
 
+Condition 5 of Moroshko et al. 2020: no sample that is off the support was on it before.
+
 Errata
 ------
 ### Theorem 14 (4 for D = 2), last display: a missing γ̃
@@ -34,6 +36,15 @@ Errata
   entropy, which is the same on an edge between two coordinates and not in general. Test:
   `test_what_large_scales_select_is_entropy_and_only_on_an_edge_the_least_l2_norm` in
   `test_moroshko_norms.py`.
+
+### Section 5, Figure 3(d): until where Condition 5 holds
+- **Printed.** For μ above the kink μ₀ of the Q_μ path.
+- **Holds.** Until a multiplier of the path begins to fall, which is earlier.
+- **Evidence.** On our data the kink is at μ₀ = 0.0404 and a sample leaves the flow at 0.1891. As α → ∞
+  the gap to Q_μ, relative to its margin, tends to 2.14e-3, 1.45e-2 and 5.12e-2 at μ = 0.15, 0.1 and 0.05
+  (at α^D = 7.7e3 it is 2.47e-3, 1.48e-2 and 5.15e-2); at μ = 0.19 it falls like α^{−D}.
+- **Tests.** `test_a_multiplier_that_falls_is_enough`, `test_the_gap_that_is_left_where_a_sample_has_gone`,
+  `test_with_condition_5_the_theorem_goes`.
 """
 
 from __future__ import annotations
@@ -47,6 +58,7 @@ import tacit
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.papers import Assumption, Bound, Parts, theorem
 from tacit.papers.arguments import arrived, increasing, positive
+from tacit.papers.measures import exponent
 from tacit.papers.moroshko2020.separation import (
     Float,
     Separation,
@@ -116,23 +128,18 @@ def theorem4(
     yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is o(α^D)", power < 1)
     data = separation(X, y)
     rtol = _tolerated(scales ** -min(power, 2 - 2 * power) if power < 1 else 0 * scales)
-    stops = _stops(model, X, y, data.norm * scales, scales**power, rtol)
-    gaps = _distances(stops, data.predictor)
-    allowed = np.array(
-        [kernel_gap(data, model.depth, math.log(s * data.norm), s**power) for s in scales.tolist()]
-    )
+    gaps = _gaps(_flows(model, X, y, data.norm * scales, scales**power, rtol), data.predictor)
+    sizes = zip((scales * data.norm).tolist(), (scales**power).tolist(), strict=True)
+    allowed = np.array([kernel_gap(data, model.depth, math.log(size), at) for size, at in sizes])
     where = f"α^D = {scales[-1] * data.norm:.4g}, γ̃ = {scales[-1] ** power:.4g}"
-    yield Bound(
-        f"‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ at {where}, against the proof",
-        float(gaps[-1]),
-        at_most=max(float(allowed[-1]), _NOISE),
-    )
+    text = f"‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ at {where}, against the proof"
+    yield Bound(text, float(gaps[-1]), at_most=max(float(allowed[-1]), _NOISE))
     shares = gaps / np.maximum(allowed, _NOISE)
     yield Bound("largest share of what the proof allows, at any scale", float(shares.max()), at_most=1.0)
     seen = gaps > _NOISE
     if power < 1 and seen.sum() > 1:
-        exponent = float(np.polyfit(np.log(scales[seen]), np.log(gaps[seen]), 1)[0])
-        yield Bound("exponent of α^D in the gap", exponent, at_most=-min(power, 2 - 2 * power) / 2)
+        fitted = exponent(scales[seen], gaps[seen])
+        yield Bound("exponent of α^D in the gap", fitted, at_most=-min(power, 2 - 2 * power) / 2)
 
 
 @theorem("moroshko2020/theorem6", flows=5, about=("Theorem 15", "Theorem 18"))
@@ -154,18 +161,15 @@ def theorem6(
     yield Assumption(f"Condition 5 holds at μ = {mu:.4g}", stable.holds_at(mu))
     path = tacit.margin_path(X, y, [mu], depth=model.depth)
     arrived(path, f"the Q_μ margin at μ = {mu:g} did not converge; ask at another μ")
-    stops = _stops(model, X, y, data.norm * scales, data.norm * scales / mu, _tolerated(1 / scales))
-    gaps = _distances(stops, path.predictors[0])
+    flows = _flows(model, X, y, data.norm * scales, data.norm * scales / mu, _tolerated(1 / scales))
+    gaps = _gaps(flows, path.predictors[0])
     first, last = (f"α^D = {s * data.norm:.4g}" for s in scales[[0, -1]])
     slow = max(float(gaps[0] * math.sqrt(scales[0] / scales[-1])), _NOISE)
-    yield Bound(
-        f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}",
-        float(gaps[-1]),
-        at_most=slow,
-    )
+    text = f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}"
+    yield Bound(text, float(gaps[-1]), at_most=slow)
     if gaps[-2:].min() > _NOISE:
-        exponent = math.log(gaps[-1] / gaps[-2]) / math.log(scales[-1] / scales[-2])
-        yield Bound("exponent of α^D in the gap, at the largest scales", exponent, at_most=-0.5)
+        steepest = math.log(gaps[-1] / gaps[-2]) / math.log(scales[-1] / scales[-2])
+        yield Bound("exponent of α^D in the gap, at the largest scales", steepest, at_most=-0.5)
 
 
 @theorem("moroshko2020/theorem7", flows=4, about=("Theorem 16", "Theorem 19"))
@@ -206,9 +210,8 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
     allowed = np.maximum(allowed, _NOISE)
     where = f"α^D = {scales[-1] * data.norm:.4g}, γ̃ = {scales[-1] ** power:.4g}"
     yield Bound(f"‖ŵ‖₁/‖w_ℓ1‖₁ − 1 at {where}", float(excess[-1]), at_most=float(allowed[-1]))
-    yield Bound(
-        "largest share of what is allowed, at any scale", float((excess / allowed).max()), at_most=1.0
-    )
+    text = "largest share of what is allowed, at any scale"
+    yield Bound(text, float((excess / allowed).max()), at_most=1.0)
     if D > 2 and least.unique:
         residual = quasi_stationarity(least, D)
         yield Bound("how far w_ℓ1 is from stationary for ‖w‖_{2/D}", residual, at_most=_STATIONARY)
@@ -256,15 +259,14 @@ def _left_behind(X: Any, y: Any, mu: Float) -> Float:
 
 
 def _flows(
-    model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float | float = _ACCURATELY
+    model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float
 ) -> list[tacit.Trajectory]:
     """A flow from each α^D to its accuracy."""
-    runs = zip(scales, accuracies, np.broadcast_to(rtol, scales.shape), strict=True)
-    starts = [
-        (tacit.Diagonal(depth=model.depth, log_scale=math.log(s) / model.depth), at, float(tol))
-        for s, at, tol in runs
-    ]
-    return [settled_flow(start, X, y, [at], tol) for start, at, tol in starts]
+    D, found = model.depth, []
+    for scale, at, tolerance in zip(scales, accuracies, rtol, strict=True):
+        start = tacit.Diagonal(depth=D, log_scale=math.log(scale) / D)
+        found.append(settled_flow(start, X, y, [at], float(tolerance)))
+    return found
 
 
 def _stop(flow: tacit.Trajectory) -> Float:
@@ -286,10 +288,38 @@ def _tolerated(sizes: Float) -> Float:
     return np.clip(_OF_THE_BOUND * sizes, _ACCURATELY, _ROUGHLY)
 
 
-def _stops(model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float) -> Float:
-    return np.array([_stop(flow) for flow in _flows(model, X, y, scales, accuracies, rtol)])
-
-
-def _distances(stops: Float, goal: Float) -> Float:
-    """Relative distances of the rows to a predictor."""
+def _gaps(flows: list[tacit.Trajectory], goal: Float) -> Float:
+    """Relative distances of a predictor from where flows stop."""
+    stops = np.array([_stop(flow) for flow in flows])
     return np.asarray(np.linalg.norm(stops - goal, axis=1) / np.linalg.norm(goal))
+
+
+@theorem("moroshko2020/condition5", flows=2, about=("Condition 8",))
+def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: float | None = None) -> Parts:
+    """Condition 5 as α → ∞: no sample off the support was on it at a larger μ = α^D/γ̃.
+
+    Printed: It holds for μ above the kink of the Q_μ path (Figure 3d); it fails before, where a multiplier
+    begins to fall.
+
+    Condition 5 for accuracies α^D/μ, or, without mu, uniformly: for every μ from ∞ to down_to.
+
+    A statement about the data and the depth, whatever the scale of the model. As α → ∞ the flow is the
+    sweeping process of `tacit.sweeping_path`, on which a sample may leave the support and stay behind.
+    down_to: 1e-9 of ‖w_ℓ2‖₂, if left out. It is a condition and no claim: where it fails, the verdict is that
+    it does not apply.
+    """
+    mu = None if mu is None else positive(mu, "mu")
+    down_to = None if down_to is None else positive(down_to, "down_to")
+    yield plain_diagonal(model)
+    down_to = far_down(separation(X, y)) if down_to is None else down_to
+    lowest = down_to if mu is None else min(down_to, mu)
+    breaches = stability(X, y, model.depth, lowest).breaches
+    if mu is None:
+        found, text = breaches, f"no sample leaves the support, for μ from ∞ to {down_to:.3g}"
+    else:
+        found = tuple(b for b in breaches if b.returns < mu < b.leaves)
+        text = f"no sample off the support at μ = {mu:.4g} was on it at a larger μ"
+    which = "".join(f"; {b.sample} leaves at μ = {b.leaves:.4g}" for b in found[:6])
+    yield Assumption(text + which, not found)
+    first = max((breach.leaves for breach in breaches), default=0.0)
+    yield Bound("largest μ at which a sample leaves the support (0: none does)", first)

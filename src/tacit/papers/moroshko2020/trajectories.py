@@ -5,6 +5,7 @@ What Figures 3, 4 and 6 of Moroshko et al. 2020 show is computed here, once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,18 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Progress
+from tacit.papers import Claim, Progress, at_least, at_most
+from tacit.papers.measures import share, variables
 from tacit.papers.moroshko2020 import data as samples
-from tacit.papers.moroshko2020.plot_grid import between, levels, refined, spread
-from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights
+from tacit.papers.moroshko2020.margins import (
+    between,
+    levels,
+    middle,
+    off_raw_weights,
+    raw_weights_claim,
+    refined,
+    spread,
+)
 
 KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin
 _EARLY = 1e-3  # of min(1, α^D): the accuracy at which the flow has not yet turned from its first direction
@@ -138,16 +147,23 @@ def traces(
         trace(setting, s, _ends(setting, s), s**setting.depth / np.asarray(changes), instants)
         for s in progress(scales, "flows")
     ]
+    return {
+        **recorded(setting, scales, runs),
+        "reached": ("run", np.array([reached for _, _, reached in runs], dtype=int)),
+        "rows": (("sample", "feature"), setting.rows),
+    }
+
+
+def recorded(setting: Setting, scales: list[float], runs: list[tuple[Float, Float, bool]]) -> dict[str, Any]:
+    """Flows of these scales, what they set out from, and how far one is from that of the raw weights."""
+    accuracy, flow = (np.array([run[part] for run in runs]) for part in (0, 1))
     k = middle(scales)
-    accuracy, directions, _ = runs[k]
     size = scales[k] ** setting.depth
     return {
-        "off_raw_weights": off_raw_weights(setting.depth, size, setting.rows, accuracy, directions),
-        "flow": (("scale", "instant", "feature"), np.array([flow for _, flow, _ in runs])),
-        "accuracy": (("scale", "instant"), np.array([accuracy for accuracy, _, _ in runs])),
-        "reached": (("run",), np.array([reached for _, _, reached in runs], dtype=int)),
-        "start": (("feature",), unit(setting.rows.mean(axis=0))),
-        "rows": (("sample", "feature"), setting.rows),
+        "off_raw_weights": off_raw_weights(setting.depth, size, setting.rows, accuracy[k], flow[k]),
+        "flow": (("scale", "instant", "feature"), flow),
+        "accuracy": (("scale", "instant"), accuracy),
+        "start": ("feature", unit(setting.rows.mean(axis=0))),
     }
 
 
@@ -188,11 +204,10 @@ def _crossings(
     reached: list[bool] = []
 
     def ends(at: Float) -> Float:
-        found = [
-            flow(setting, s, s**setting.depth / marked) for s in progress(at.tolist(), "flows to fixed μ")
-        ]
-        reached.extend(good for _, good in found)
-        return np.array([directions for directions, _ in found])
+        scales = progress(at.tolist(), "flows to fixed μ")
+        found, good = zip(*(flow(setting, s, s**setting.depth / marked) for s in scales), strict=True)
+        reached.extend(good)
+        return np.array(found)
 
     rough = np.unique([*scales, *(np.geomspace(*_TURNING, count // 2) ** (1 / setting.depth))])
     many, crossing = refined(ends, rough, len(scales) + count, on_page, looks=2)
@@ -213,21 +228,19 @@ def _paths(setting: Setting, count: int) -> dict[str, Any]:
     """The Q_μ path and the flow at infinite scale, and where their supports change."""
     mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), count, sweeping=True)
     path, sweep = q_path(setting, mu), sweeping(setting, mu)
-    variables = {
+    marked = (unit(verb(setting, setting.marked).predictors) for verb in (q_path, sweeping))
+    found = {
         "mu": (("mu",), mu),
-        "path": (("mu", "feature"), unit(path.predictors)),
-        "sweeping": (("mu", "feature"), unit(sweep.predictors)),
-        "marked": (("marked_mu", "feature"), unit(q_path(setting, setting.marked).predictors)),
-        "marked_sweeping": (("marked_mu", "feature"), unit(sweeping(setting, setting.marked).predictors)),
+        **variables("mu feature", path=unit(path.predictors), sweeping=unit(sweep.predictors)),
+        **variables("marked_mu feature", **dict(zip(("marked", "marked_sweeping"), marked, strict=True))),
     }
     for name, verb, changes in (("kink", q_path, path.kinks), ("event", sweeping, sweep.events)):
         at = np.array([change.mu for change in changes])
         where = unit(verb(setting, at).predictors) if at.size else np.zeros((0, 3))
-        variables[f"{name}_mu"] = ((name,), at)
-        variables[f"{name}_sample"] = ((name,), np.array([change.sample for change in changes], dtype=int))
-        variables[f"{name}_enters"] = ((name,), np.array([change.enters for change in changes], dtype=int))
-        variables[name] = ((name, "feature"), where)
-    return variables
+        signs = ("sample", "enters")
+        told = {f"{name}_{sign}": np.array([getattr(c, sign) for c in changes], dtype=int) for sign in signs}
+        found |= variables(name, **{f"{name}_mu": at}, **told) | {name: ((name, "feature"), where)}
+    return found
 
 
 def margins(setting: Setting) -> dict[str, Any]:
@@ -242,13 +255,26 @@ def margins(setting: Setting) -> dict[str, Any]:
     if setting.depth > 2:
         deep = tacit.max_margin(rows, labels, 2 / setting.depth)
         stationary, minimum = np.asarray(deep.stationary), np.asarray(deep.minimum)
-    each = np.arange(len(rows))
+    supported = [np.isin(np.arange(len(rows)), each.support).astype(int) for each in (kernel, l1)]
     return {
-        "l2": (("feature",), unit(kernel.predictor)),
-        "l1": (("feature",), unit(l1.predictor)),
+        **variables("feature", l2=unit(kernel.predictor), l1=unit(l1.predictor)),
         "l1_face": (("vertex", "feature"), unit(l1.predictor[None] if l1.face is None else l1.face)),
         "stationary": (("point", "feature"), unit(stationary)),
         "rich": (("local", "feature"), unit(stationary[minimum])),
-        "l2_support": (("sample",), np.isin(each, kernel.support).astype(int)),
-        "l1_support": (("sample",), np.isin(each, l1.support).astype(int)),
+        **variables("sample", l2_support=supported[0], l1_support=supported[1]),
     }
+
+
+def worst(values: Any, where: Any) -> float:
+    """The largest value among some of them; NaN if there are none."""
+    chosen = np.asarray(values)[np.asarray(where)]
+    return float(chosen.max()) if chosen.size else np.nan
+
+
+def common_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """What holds of all flows."""
+    text = "flows reach the accuracy asked for (share of them)"
+    yield at_least(1.0).claim(text, share(data.reached.values))
+    text = "at every scale the flow sets out towards the average of the data (largest distance)"
+    yield at_most(1e-3).claim(text, apart(data.flow[:, 0], data.start).max())
+    yield raw_weights_claim(data)

@@ -26,63 +26,36 @@ from tacit.networks.architectures import (
 )
 from tacit.networks.training import Course, Schedule, train, train_last
 from tacit.papers import Progress
+from tacit.papers.reproduction import presets
 
 _LOG = logging.getLogger(__name__)
 Runs = dict[str, np.ndarray]
-MNIST = {
-    "quick": {
-        "scales": [0.1, 1.0, 30.0],
-        "steps": [0.1, 1.0],  # the large scale needs the small step
-        "last_steps": [3.0, 30.0],
-        "seeds": 2,
-        "width": 300,
-        "epochs": 100,
-        "last_epochs": 50,
-        "samples": [2000, 2000],
-    },
-    "paper": {
-        "scales": [0.05, 0.2, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0],
-        "steps": [0.01, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0],
-        "last_steps": [10.0, 30.0, 100.0, 300.0],
-        "seeds": 3,
-        "width": 5000,
-        "epochs": 150,
-        "last_epochs": 200,
-        "samples": [60_000, 10_000],
-    },
-}
-CIFAR = {
-    "quick": {
-        "scales": [0.7, 1.0, 1.5],
-        "steps": [0.03],
-        "last_steps": [3.0, 30.0],
-        "seeds": 1,
-        "narrower": 16,
-        "batch": 16,
-        "pilot": 1,
-        "epochs": 80,
-        "last_epochs": 30,
-        "samples": [256, 500],
-        "precision": "float32",
-    },
-    "paper": {
-        "scales": [0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0],
-        "steps": [0.006, 0.03],
-        "last_steps": [3.0, 10.0, 30.0, 100.0],
-        "seeds": 2,
-        "narrower": 1,
-        "batch": 128,
-        "pilot": 4,
-        "epochs": 280,
-        "last_epochs": 300,
-        "samples": [50_000, 10_000],
-        "precision": "float32",
-    },
-}
+MNIST = presets(
+    scales=([0.1, 1.0, 30.0], [0.05, 0.2, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]),
+    steps=([0.1, 1.0], [0.01, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0]),  # the large scale needs the small step
+    last_steps=([3.0, 30.0], [10.0, 30.0, 100.0, 300.0]),
+    seeds=(2, 3),
+    width=(300, 5000),
+    epochs=(100, 150),
+    last_epochs=(50, 200),
+    samples=([2000, 2000], [60_000, 10_000]),
+)
+CIFAR = presets(
+    scales=([0.7, 1.0, 1.5], [0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0]),
+    steps=([0.03], [0.006, 0.03]),
+    last_steps=([3.0, 30.0], [3.0, 10.0, 30.0, 100.0]),
+    seeds=(1, 2),
+    narrower=(16, 1),
+    batch=(16, 128),
+    pilot=(1, 4),
+    epochs=(80, 280),
+    last_epochs=(30, 300),
+    samples=([256, 500], [50_000, 10_000]),
+    precision=("float32", "float32"),
+)
 _CLASSES = 10
-_MEAN = np.array(
-    [0.4914, 0.4822, 0.4465], np.float32
-)  # mean and standard deviation of the training images, by channel
+# Mean and standard deviation of the training images, by channel.
+_MEAN = np.array([0.4914, 0.4822, 0.4465], np.float32)
 _STD = np.array([0.2470, 0.2435, 0.2616], np.float32)
 
 

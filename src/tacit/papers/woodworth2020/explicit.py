@@ -51,7 +51,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float, check_problem
-from tacit.papers import Assumption, Bound, Parts, Setting, theorem
+from tacit.papers import Assumption, Bound, Parts, theorem
 from tacit.papers.arguments import arrived, log_alpha
 from tacit.papers.moroshko2020.separation import plain_diagonal
 from tacit.papers.statements import unmet
@@ -89,14 +89,11 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
 
     (8) and (9) for w₀ = 1, at the scale of the model and at small and large scales.
     """
-    plain = plain_diagonal(model)
-    yield Setting(f"{plain.text}, of depth 2", plain.holds and model.depth == 2)
+    yield plain_diagonal(model, deep=False)
     X, y = check_problem(X, y)
     try:
-        rich, kernel = (
-            tacit.limit(each, X, y).predictor
-            for each in (tacit.potentials.L1(), tacit.potentials.Quadratic())
-        )
+        ends = tacit.potentials.L1(), tacit.potentials.Quadratic()
+        rich, kernel = (tacit.limit(end, X, y).predictor for end in ends)
     except tacit.InconsistentDataError as refusal:
         yield unmet(refusal)
     yield Assumption("the targets are not zero", bool(np.any(rich)))

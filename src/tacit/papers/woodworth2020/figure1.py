@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data.problems import SparseRegression, sparse_regression
+from tacit.data.problems import sparse_regression
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.halfway import farthest, level_at, trained
-from tacit.papers.measures import largest_fall, rank_correlation, share, slope
-from tacit.papers.woodworth2020.shared import ACCURATE, draw_recovery, recovery, recovery_claim
+from tacit.papers.measures import (
+    exponent,
+    farthest,
+    halfway,
+    largest_fall,
+    limit_error,
+    rank_correlation,
+    share,
+    variables,
+)
+from tacit.papers.reproduction import presets
+from tacit.papers.woodworth2020.recovery import ACCURATE, Recovery, draw_recovery, recovery_claim
 from tacit.potentials import L1, Quadratic
 from tacit.show.figures import KERNEL, RICH
 
 # Solutions of small scale fit the noise, and a slightly larger scale may fit it slightly less: the error
 # decreases there by up to 1e-4 of the error of the ℓ2 solution (60 draws).
 NOISE = 1e-3
-LOWEST, HIGHEST = -20 * np.log(10), 2 * np.log(10)  # log α between which the transition is searched
+BETWEEN = (-20 * np.log(10), 2 * np.log(10))  # log α between which the transition is searched
 
 
 def _model(level: float) -> tacit.Diagonal:
     """The network of depth 2 at the scale α = exp(level)."""
     return tacit.Diagonal(depth=2, log_scale=level)
-
-
-def _predictor(problem: SparseRegression, level: float) -> np.ndarray:
-    """The limit at α = exp(level)."""
-    return tacit.limit(_model(level), problem.X, problem.y).predictor
-
-
-def _ends(problem: SparseRegression) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum ℓ1 and ℓ2 norm solutions."""
-    rich = tacit.limit(L1(), problem.X, problem.y).predictor
-    kernel = tacit.limit(Quadratic(), problem.X, problem.y).predictor
-    return rich, kernel
-
-
-def _halfway(
-    problem: SparseRegression, measure: Callable[[np.ndarray], float], middle: float
-) -> tuple[float, float]:
-    """The scale at which a measure of the limit is `middle`, and that measure of weights trained from it."""
-    level = level_at(lambda level: measure(_predictor(problem, level)), middle, LOWEST, HIGHEST)
-    if np.isnan(level):
-        return np.nan, np.nan
-    return np.exp(level), measure(trained(_model(level), problem.X, problem.y))
 
 
 def _l1_norm(w: np.ndarray) -> float:
@@ -56,8 +43,7 @@ def _l1_norm(w: np.ndarray) -> float:
 
 @figure(
     "woodworth2020/fig1a",
-    quick={"samples": 70, "features": 200, "scales": 15, "seeds": 2},
-    paper={"samples": 100, "features": 1000, "scales": 41, "seeds": 10},
+    **presets(samples=(70, 100), features=(200, 1000), scales=(15, 41), seeds=(2, 10)),
     about=("Theorem 1",),
     short="error against scale",
 )
@@ -69,18 +55,18 @@ class PopulationErrorAgainstScale:
     ) -> xr.Dataset:
         """Limits at every scale, and the minimum norm solutions, for several draws of the problem."""
         alphas = np.logspace(-6, 1, scales)
-        error, ends, halfway = np.empty((seeds, scales)), np.empty((seeds, 2)), np.empty((seeds, 2))
+        error, ends, half = np.empty((seeds, scales)), np.empty((seeds, 2)), np.empty((seeds, 2))
         for k in progress(range(seeds), "fig1a"):
             problem = sparse_regression(samples, features, seed=seed + k)
-            ends[k] = [problem.population_error(w) for w in _ends(problem)]
-            error[k] = [problem.population_error(_predictor(problem, np.log(alpha))) for alpha in alphas]
-            halfway[k] = _halfway(problem, problem.population_error, float(np.sqrt(ends[k].prod())))
+            ends[k] = [limit_error(problem, end) for end in (L1(), Quadratic())]
+            error[k] = [limit_error(problem, _model(level)) for level in np.log(alphas)]
+            middle = float(np.sqrt(ends[k].prod()))
+            half[k] = halfway(problem, problem.population_error, _model, middle, BETWEEN)
         return xr.Dataset(
             {
                 "error": (("seed", "alpha"), error),
                 "end_error": (("seed", "end"), ends),
-                "halfway": ("seed", halfway[:, 0]),
-                "trained_error": ("seed", halfway[:, 1]),
+                **variables("seed", halfway=np.exp(half[:, 0]), trained_error=half[:, 1]),
             },
             coords={"alpha": alphas, "end": ["l1", "l2"]},
         )
@@ -95,10 +81,8 @@ class PopulationErrorAgainstScale:
             level = float(data.end_error.sel(end=end).mean())
             ax.axhline(level, color=color, ls="--", lw=1, label=f"{name}, minimum norm")
         ax.plot(data.halfway, data.trained_error, "kx", ms=5, label="raw weights, trained")
-        ax.set(
-            xlabel=r"initialization scale $\alpha$",
-            ylabel=r"population error $\|\beta_\alpha^\infty-\beta^*\|_2^2$",
-        )
+        ax.set_xlabel(r"initialization scale $\alpha$")
+        ax.set_ylabel(r"population error $\|\beta_\alpha^\infty-\beta^*\|_2^2$")
         ax.legend(loc="center left", bbox_to_anchor=(0.02, 0.62))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -109,14 +93,10 @@ class PopulationErrorAgainstScale:
             "the smallest scale generalizes like the minimum ℓ1 norm solution (ratio of errors)",
             mean[0] / rich,
         )
-        yield at_most(1e-3, "two digits more than the figure shows").claim(
-            "the largest scale has the error of the minimum ℓ2 norm solution (relative difference)",
-            abs(mean[-1] / kernel - 1),
-        )
-        yield at_least(10, "an order of magnitude").claim(
-            "large initialization generalizes worse than small initialization (ratio of errors)",
-            mean[-1] / mean[0],
-        )
+        text = "the largest scale has the error of the minimum ℓ2 norm solution (relative difference)"
+        yield at_most(1e-3, "two digits more than the figure shows").claim(text, abs(mean[-1] / kernel - 1))
+        text = "large initialization generalizes worse than small initialization (ratio of errors)"
+        yield at_least(10, "an order of magnitude").claim(text, mean[-1] / mean[0])
         yield at_most(
             NOISE, "solutions of small scale fit the noise, and a larger scale may fit it slightly less"
         ).claim(
@@ -133,8 +113,7 @@ class PopulationErrorAgainstScale:
 
 @figure(
     "woodworth2020/fig1b",
-    quick={"samples": 40, "features": 200, "scales": 61},
-    paper={"samples": 100, "features": 1000, "scales": 121},
+    **presets(samples=(40, 100), features=(200, 1000), scales=(61, 121)),
     about=("Theorem 2",),
     short="norms against scale",
 )
@@ -144,24 +123,23 @@ class ExcessNorms:
     def data(self, samples: int, features: int, scales: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """Norms of the limits at scales far into both regimes."""
         problem = sparse_regression(samples, features, seed=seed)
-        rich, kernel = _ends(problem)
-        alphas = np.logspace(-10, 2, scales)
-        norms = np.empty((2, scales))
-        for i in progress(range(scales), "fig1b"):
-            limit = tacit.limit(tacit.Diagonal(depth=2, scale=alphas[i]), problem.X, problem.y)
-            norms[:, i] = _l1_norm(limit.predictor), np.linalg.norm(limit.predictor)
-        least = np.array([_l1_norm(rich), np.linalg.norm(kernel)])
-        most = _l1_norm(kernel) - least[0]  # the excess ℓ1 norm of the minimum ℓ2 norm solution
-        scale, norm = _halfway(problem, _l1_norm, float(least[0] + most / 2))
-        rich_excess = _l1_norm(_predictor(problem, -100 * np.log(10))) - least[0]
+
+        def norms(model: Any) -> tuple[float, float]:
+            w = tacit.limit(model, problem.X, problem.y).predictor
+            return _l1_norm(w), float(np.linalg.norm(w))
+
+        (l1, _), (most, l2) = (norms(end) for end in (L1(), Quadratic()))
+        alphas, least = np.logspace(-10, 2, scales), np.array([l1, l2])
+        found = [norms(tacit.Diagonal(depth=2, scale=alpha)) for alpha in progress(alphas, "fig1b")]
+        level, norm = halfway(problem, _l1_norm, _model, l1 + (most - l1) / 2, BETWEEN)
         return xr.Dataset(
             {
-                "excess": (("norm", "alpha"), norms - least[:, None]),
+                "excess": (("norm", "alpha"), np.transpose(found) - least[:, None]),
                 "least": ("norm", least),
-                "most": most,
-                "rich_excess": rich_excess,
-                "halfway": scale,
-                "trained_excess": norm - least[0],
+                "most": most - l1,  # the excess ℓ1 norm of the minimum ℓ2 norm solution
+                "rich_excess": norms(_model(-100 * np.log(10)))[0] - l1,
+                "halfway": np.exp(level),
+                "trained_excess": norm - l1,
             },
             coords={"alpha": alphas, "norm": ["l1", "l2"]},
         )
@@ -185,19 +163,17 @@ class ExcessNorms:
         yield at_most(3e-3, "it decreases at least like 1/log(1/α²), which is 0.002").claim(
             "the excess ℓ1 norm vanishes as α → 0 (relative, at α = 1e-100)", data.rich_excess / least_l1
         )
-        yield at_most(1e-9, "round-off, with a safety margin").claim(
-            "the excess ℓ2 norm vanishes as α → ∞ (relative, at the largest scale)", l2[-1] / least_l2
-        )
-        yield at_most(1e-9, "round-off, with a safety margin").claim(
-            "the excess ℓ1 norm increases with the scale (largest decrease)", largest_fall(l1)
-        )
-        yield at_most(1e-9, "round-off, with a safety margin").claim(
-            "the excess ℓ2 norm decreases with the scale (largest increase)", largest_fall(-l2)
-        )
+        rounded = {
+            "the excess ℓ2 norm vanishes as α → ∞ (relative, at the largest scale)": l2[-1] / least_l2,
+            "the excess ℓ1 norm increases with the scale (largest decrease)": largest_fall(l1),
+            "the excess ℓ2 norm decreases with the scale (largest increase)": largest_fall(-l2),
+        }
+        for text, value in rounded.items():
+            yield at_most(1e-9, "round-off, with a safety margin").claim(text, value)
         kernel = (l2 < 1e-5 * least_l2) & (l2 > 1e-12 * least_l2)
         yield within(-9, -7, "distinguishes the exponent −8 from −6 and −10").claim(
             "the excess ℓ2 norm decreases polynomially, like α^-8 (fitted exponent)",
-            slope(np.log(data.alpha.values[kernel]), np.log(l2[kernel])),
+            exponent(data.alpha.values[kernel], l2[kernel]),
         )
         yield within(0.4995, 0.5005, "detects a scale that is wrong by half a percent").claim(
             "raw weights trained from the scale at which the limit has half the excess ℓ1 norm of the kernel "
@@ -208,29 +184,20 @@ class ExcessNorms:
 
 @figure(
     "woodworth2020/fig1c",
-    quick={  # above half as many samples as features, fitting the noise dominates the time
-        "samples": [15, 35, 45, 50, 55, 60, 70, 85, 100],
-        "features": 200,
-        "seeds": 7,
-        "lowest": -120.0,
-    },
-    paper={
-        "samples": [20, 30, 40, 45, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200, 250],
-        "features": 1000,
-        "seeds": 5,
-        "lowest": -120.0,
-    },
+    **presets(  # above half as many samples as features, fitting the noise dominates the time
+        samples=(
+            [15, 35, 45, 50, 55, 60, 70, 85, 100],
+            [20, 30, 40, 45, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200, 250],
+        ),
+        features=(200, 1000),
+        seeds=(7, 5),
+        lowest=(-120.0, -120.0),
+    ),
     about=("Section 4, generalization",),
     seconds=8,
 )
-class LargestRecoveringScale:
+class LargestRecoveringScale(Recovery):
     """Largest scale at which gradient flow has population error at most 0.025, by sample size (Figure 1c)."""
-
-    def data(
-        self, samples: list[int], features: int, seeds: int, lowest: float, *, seed: int, progress: Progress
-    ) -> xr.Dataset:
-        """Largest recovering scale by bisection, for every sample size and draw."""
-        return recovery(samples, features, [2.0], seeds, lowest, seed, progress)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """The largest log α against N."""
@@ -252,14 +219,11 @@ class LargestRecoveringScale:
             "more samples allow a larger scale (rank correlation, mean of draws)", np.nan_to_num(ranks).mean()
         )
         smallest = np.where(np.isfinite(each), each, np.inf).min(axis=0)
-        yield at_least(0.55, "the majority", of=smallest.size).claim(
-            "near the threshold α must be very small (fraction of draws with a size that needs α ≤ 1e-2)",
-            share(smallest <= -2),
-        )
-        yield at_least(0.55, "the majority", of=smallest.size).claim(
-            "with more samples a much larger α suffices (fraction of draws with a factor of three)",
-            share(each[-1] - smallest >= 0.5),
-        )
+        most = at_least(0.55, "the majority", of=smallest.size)
+        text = "near the threshold α must be very small (fraction of draws with a size that needs α ≤ 1e-2)"
+        yield most.claim(text, share(smallest <= -2))
+        text = "with more samples a much larger α suffices (fraction of draws with a factor of three)"
+        yield most.claim(text, share(each[-1] - smallest >= 0.5))
         yield at_most(2.0, "a ratio above 2 counts as a clear failure above").claim(
             "with the most samples the ℓ1 solution recovers the truth (its mean error over 0.025)",
             float(data.l1_error.values[-1].mean()) / ACCURATE,

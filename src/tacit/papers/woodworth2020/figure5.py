@@ -42,9 +42,9 @@ import xarray as xr
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import slope
-from tacit.papers.woodworth2020.lifted import ended, wide
-from tacit.papers.woodworth2020.matrices import Completion, completion
+from tacit.papers.measures import exponent, variables
+from tacit.papers.reproduction import presets
+from tacit.papers.woodworth2020.lifted import Completion, completion, ended, wide
 from tacit.show.figures import level_line
 
 _ACCURACY = {"residual": 1e-5, "rtol": 1e-5}  # of the flows: finer than the figure shows
@@ -58,16 +58,15 @@ _NAMES = {
 
 @figure(
     "woodworth2020/fig5",
-    quick={"size": 8, "observed": 45, "scales": 8, "widths": 4, "narrowest": 16, "levels": 11, "starts": 5},
-    paper={
-        "size": 10,
-        "observed": 60,
-        "scales": 12,
-        "widths": 12,
-        "narrowest": 10,
-        "levels": 25,
-        "starts": 5,
-    },
+    **presets(
+        size=(8, 10),
+        observed=(45, 60),
+        scales=(8, 12),
+        widths=(4, 12),
+        narrowest=(16, 10),
+        levels=(11, 25),
+        starts=(5, 5),
+    ),
     figsize=(9.4, 2.8),
     ncols=3,
     seconds=14,
@@ -97,24 +96,23 @@ class MatrixCompletion:
         problem = completion(size, observed, seed)
         scale, level = np.logspace(-4, 1, scales), np.logspace(-6, 4, levels)
         width = np.round(np.geomspace(narrowest, 1e5, widths)).astype(int)
-        found = np.empty((3, widths, scales))
-        turned = np.empty((widths, starts))
+
+        def outcome(j: int, alpha: float, *draw: int) -> tuple[float, float, float]:
+            return _outcome(problem, _start(size, width[j], alpha, [seed, j, *draw]))
+
+        found, large = np.empty((widths, scales, 3)), np.empty((widths, starts, 3))
         for j in progress(range(widths), "widths"):
-            for i in range(scales):
-                found[:, j, i] = _outcome(problem, _start(size, width[j], scale[i], [seed, j]))
-            large = [
-                _outcome(problem, _start(size, width[j], scale[-1], [seed, j, k])) for k in range(starts)
-            ]
-            turned[j] = [moved / first for _, moved, first in large]
-        limits = [_outcome(problem, wide((size, size), math.inf, each)) for each in level]
+            found[j] = [outcome(j, alpha) for alpha in scale]
+            large[j] = [outcome(j, scale[-1], k) for k in range(starts)]
+        excess, moved, start = np.moveaxis(found, -1, 0)
+        limits = np.array([_outcome(problem, wide((size, size), math.inf, each)) for each in level])
         rich = _recovered(problem, _start(size, width[0], _TINY, [seed, 0]))
         least = tacit.limit(tacit.potentials.Nuclear(), problem.X, problem.y).predictor
-        names = ("excess", "moved", "start")
         return xr.Dataset(
             {
-                **{name: (("width", "scale"), found[k]) for k, name in enumerate(names)},
-                **{f"wide_{name}": ("level", np.array(limits)[:, k]) for k, name in enumerate(names[:2])},
-                "turned": (("width", "draw"), turned),
+                **variables("width scale", excess=excess, moved=moved, start=start),
+                **variables("level", wide_excess=limits[:, 0], wide_moved=limits[:, 1]),
+                "turned": (("width", "draw"), large[..., 1] / large[..., 2]),
                 "rich_excess": rich[0],
                 "rich_distance": rich[1],
                 "kernel_excess": problem.excess(np.where(problem.seen, problem.truth, 0.0)),
@@ -182,9 +180,8 @@ def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
         data.rich_distance.values / data.true_size.values,
     )
     below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
-    yield at_least(-1e-4, "the residual at which flows stop").claim(
-        "no limit has less than the minimum nuclear norm that fits (smallest relative difference)", below
-    )
+    text = "no limit has less than the minimum nuclear norm that fits (smallest relative difference)"
+    yield at_least(-1e-4, "the residual at which flows stop").claim(text, below)
 
 
 def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
@@ -234,7 +231,7 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
 
 def _power_of_width(data: xr.Dataset, values: Float) -> float:
     """The fitted power of k, at all widths except the smallest."""
-    return slope(np.log(data.width.values[1:]), np.log(values[1:]))
+    return exponent(data.width.values[1:], values[1:])
 
 
 def _difference_to_wide(data: xr.Dataset) -> float:

@@ -15,6 +15,8 @@ from tacit.data.arrays import Float
 from tacit.networks.architectures import dense, dense_shapes, he_uniform
 from tacit.networks.exponential_flow import settle
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.measures import variables
+from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED
 
 SAMPLES, TEACHERS, WIDTH = 10, 3, 30  # training points, units of the teacher, units per layer
@@ -22,8 +24,7 @@ _FIT = 1e-9  # training loss at which flows stop, as in the paper
 _STEPS = 2000  # one flow in 300 would need more; the other flows that do not reach the loss rest above it
 _MODELS = ("unbiased", "plain")
 _COLOURS = ("#0072B2", "#009E73", "#D55E00")
-_QUICK = {"depths": [2, 3, 5], "scales": 5, "seeds": 16}
-_PAPER = {"depths": [2, 3, 5], "scales": 11, "seeds": 16}
+_SIZES = presets(depths=([2, 3, 5], [2, 3, 5]), scales=(5, 11), seeds=(16, 16))
 
 
 class _OnTheCircle:
@@ -37,7 +38,7 @@ class _OnTheCircle:
         return xr.concat(parts, xr.DataArray(np.array(depths), dims="depth", name="depth"))
 
 
-@figure("woodworth2020/fig6a", quick=_QUICK, paper=_PAPER, figsize=(4.4, 3.0), seconds=26)
+@figure("woodworth2020/fig6a", **_SIZES, figsize=(4.4, 3.0), seconds=26)
 class ErrorOnTheCircle(_OnTheCircle):
     """Test error of ReLU networks of depth 2, 3 and 5 with 30 units per layer, trained on 10 points of the
     unit circle labelled by a teacher with 3 units, against the scale α^D of their initial outputs (Figure
@@ -67,7 +68,7 @@ class ErrorOnTheCircle(_OnTheCircle):
         )
 
 
-@figure("woodworth2020/fig6b", quick=_QUICK, paper=_PAPER, figsize=(4.4, 3.0))
+@figure("woodworth2020/fig6b", **_SIZES, figsize=(4.4, 3.0))
 class FeaturesOnTheCircle(_OnTheCircle):
     """Change of the tangent features ∂f/∂w of these networks during training, 1 − cos of the angle, against
     the scale α^D (Figure 6b). If outputs start at 0 (filled), features change at small scales and hardly
@@ -84,23 +85,17 @@ class FeaturesOnTheCircle(_OnTheCircle):
         """Features change in the rich regime and hardly change in the kernel regime."""
         yield from _fitted_claims(data)
         distance = data.distance.sel(model="unbiased").mean("seed")
-        yield at_most(0.03, "an angle of 14 degrees").claim(
-            "at the largest scale features hardly change (largest distance over depths, mean of draws)",
-            distance[:, -1].max(skipna=False),
-        )
-        yield at_least(0.1, "an angle of 26 degrees").claim(
-            "at the smallest scale they change (smallest distance over depths, mean of draws)",
-            distance[:, 0].min(skipna=False),
-        )
+        text = "at the largest scale features hardly change (largest distance over depths, mean of draws)"
+        yield at_most(0.03, "an angle of 14 degrees").claim(text, distance[:, -1].max(skipna=False))
+        text = "at the smallest scale they change (smallest distance over depths, mean of draws)"
+        yield at_least(0.1, "an angle of 26 degrees").claim(text, distance[:, 0].min(skipna=False))
         yield at_most(0.0, "a smaller mean; single flows may differ").claim(
             "the kernel changes less than the features (difference of distances, mean of all flows)",
             (data.kernel_distance - data.distance).mean(),
         )
         plain = data.distance.sel(model="plain").mean("seed")
-        yield at_least(2.0, "at least twice").claim(
-            "in plain networks the change tends to a constant (ratio to doubled networks, largest scale)",
-            (plain[:, -1] / distance[:, -1]).min(skipna=False),
-        )
+        text = "in plain networks the change tends to a constant (ratio to doubled networks, largest scale)"
+        yield at_least(2.0, "at least twice").claim(text, (plain[:, -1] / distance[:, -1]).min(skipna=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,10 +143,8 @@ def _of_depth(depth: int, scales: int, seeds: int, seed: int) -> xr.Dataset:
             for m, network in enumerate(starts):
                 found[:, m, k, i] = _outcome(network, problem)
     names = ("error", "distance", "kernel_distance", "fitted")
-    return xr.Dataset(
-        {name: (("model", "seed", "scale"), values) for name, values in zip(names, found, strict=True)},
-        coords={"model": list(_MODELS), "scale": scale},
-    )
+    measured = variables("model seed scale", **dict(zip(names, found, strict=True)))
+    return xr.Dataset(measured, coords={"model": list(_MODELS), "scale": scale})
 
 
 def _outcome(network: tacit.Network, problem: _Circle) -> tuple[float, float, float, float]:
@@ -180,9 +173,8 @@ def _fitted_claims(data: xr.Dataset) -> Iterator[Claim]:
 
     The others come to rest at a larger loss: three samples share their active units, which are linear there.
     """
-    yield at_least(0.5, "the majority").claim(
-        "flows that reach a training loss of 1e-9 (fraction)", data.fitted.mean()
-    )
+    text = "flows that reach a training loss of 1e-9 (fraction)"
+    yield at_least(0.5, "the majority").claim(text, data.fitted.mean())
 
 
 def _draw(data: xr.Dataset, name: str, ax: Any) -> None:

@@ -11,11 +11,10 @@ import xarray as xr
 
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import slope
-from tacit.papers.shared_results import sharing
-from tacit.papers.statements import check
-from tacit.papers.woodworth2020.lifted import wide
-from tacit.papers.woodworth2020.matrices import completion
+from tacit.papers.measures import exponent
+from tacit.papers.reproduction import presets
+from tacit.papers.statements import check, sharing
+from tacit.papers.woodworth2020.lifted import completion, wide
 from tacit.show.figures import KERNEL, RICH
 
 _FORMS = {"stated": "woodworth2020/theorem9", "sharp": "woodworth2020/theorem9-sharp"}
@@ -24,8 +23,13 @@ _MEASURES = ("moved", "apart")
 
 @figure(
     "woodworth2020/theorem9",
-    quick={"size": 3, "observed": 6, "levels": 6, "widths": [10_000], "instants": 31},
-    paper={"size": 10, "observed": 60, "levels": 21, "widths": [10_000, 1_000_000], "instants": 121},
+    **presets(
+        size=(3, 10),
+        observed=(6, 60),
+        levels=(6, 21),
+        widths=([10_000], [10_000, 1_000_000]),
+        instants=(31, 121),
+    ),
     figsize=(7.6, 3.2),
     ncols=2,
     about=("Corollary 10",),
@@ -55,38 +59,32 @@ class KernelBounds:
         problem = completion(size, observed, seed)
         y = problem.y / np.linalg.norm(problem.y)
         level, width = np.logspace(0, 5, levels), [math.inf, *map(float, widths)]
-        found = np.empty((len(width), levels, 2, 3, 2))
+        measured, bound = np.empty((2, len(width), levels, len(_FORMS), len(_MEASURES)))
+        applies = np.empty((len(width), levels, len(_FORMS)), dtype=bool)
         with sharing():
-            for i in progress(range(len(width)), "widths"):
-                for j in range(levels):
-                    start = wide((size, size), width[i], level[j], np.random.default_rng([seed, i]))
-                    for k, key in enumerate(_FORMS.values()):
-                        verdict = check(key, start, problem.X, y, instants=instants)
-                        numbers = [(bound.measured, bound.at_most or 0.0) for bound in verdict.bounds]
-                        found[i, j, k, :2] = np.transpose(numbers)
-                        found[i, j, k, 2] = verdict.applies
-        places = ("width", "level", "form", "measure")
+            for i, j in progress(list(np.ndindex(len(width), levels)), "widths"):
+                start = wide((size, size), width[i], level[j], np.random.default_rng([seed, i]))
+                for k, key in enumerate(_FORMS.values()):
+                    verdict = check(key, start, problem.X, y, instants=instants)
+                    measured[i, j, k] = [each.measured for each in verdict.bounds]
+                    bound[i, j, k] = [each.at_most or 0.0 for each in verdict.bounds]
+                    applies[i, j, k] = verdict.applies
         return xr.Dataset(
             {
-                "measured": (("width", "level", "measure"), found[:, :, 0, 0]),
-                "bound": (places, np.where(np.isfinite(found[:, :, :, 1]), found[:, :, :, 1], 1e300)),
-                "applies": (places[:3], found[:, :, :, 2, 0] > 0),
+                "measured": (("width", "level", "measure"), measured[:, :, 0]),
+                "bound": (("width", "level", "form", "measure"), np.where(np.isfinite(bound), bound, 1e300)),
+                "applies": (("width", "level", "form"), applies),
             },
-            coords={
-                "inverse_width": ("width", 1 / np.array(width)),
-                "level": level,
-                "form": list(_FORMS),
-                "measure": list(_MEASURES),
-            },
+            coords={"inverse_width": ("width", 1 / np.array(width)), "level": level}
+            | {"form": list(_FORMS), "measure": list(_MEASURES)},
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
         """Measured distances, and both bounds for infinite width."""
         for k, ax in enumerate(axes):
-            for j, (form, colour) in enumerate(zip(_FORMS, (RICH, KERNEL), strict=True)):
+            for j, (name, colour) in enumerate((("Theorem 9", RICH), ("sharp form", KERNEL))):
                 bound, applies = data.bound.values[0, :, j, k], data.applies.values[0, :, j]
                 ax.plot(data.level, np.where(bound < 1e299, bound, np.nan), ":", color=colour, lw=1)
-                name = {"stated": "Theorem 9", "sharp": "sharp form"}[form]
                 ax.plot(data.level, np.where(applies, bound, np.nan), color=colour, label=name)
             for i in range(data.sizes["width"]):
                 _draw_measured(data, i, k, ax)
@@ -106,35 +104,31 @@ class KernelBounds:
                 float(used.max()) if used.size else math.nan,
             )
         first = [_first(data.level.values, applies[0, :, k]) for k in range(2)]
-        yield at_least(2.0, "at least twice").claim(
-            "the sharp form applies at smaller scales (ratio of the smallest α²k)",
-            np.divide(first[0], first[1]),
-        )
+        text = "the sharp form applies at smaller scales (ratio of the smallest α²k)"
+        yield at_least(2.0, "at least twice").claim(text, np.divide(first[0], first[1]))
         yield at_least(1.0, "the bound exceeds the movement").claim(
             "the second bound, as stated, exceeds the whole movement (smallest ratio)",
             (bound[:, :, 0, 1] / measured[:, :, 0]).min(),
         )
         yield from _power_claims(data)
         narrow = measured[-1, :, 0]
-        yield at_least(1.5, "clear growth").claim(
-            "at finite width initial outputs must be unlearned: movement grows again (largest over least)",
-            narrow[-1] / narrow.min(),
-        )
+        text = "at finite width initial outputs must be unlearned: movement grows again (largest over least)"
+        yield at_least(1.5, "clear growth").claim(text, narrow[-1] / narrow.min())
 
 
 def _power_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Powers of α²k at infinite width."""
     far = data.level.values >= 100
-    logs, measured, bound = np.log(data.level.values[far]), data.measured.values[0], data.bound.values[0]
-    powers: list[tuple[str, Float, float]] = [
-        ("the movement", measured[:, 0], -0.5),
-        ("the distance to the linearized flow", measured[:, 1], -1.5),
-        ("its stated bound", bound[:, 0, 1], -0.5),
-        ("its sharp bound", bound[:, 1, 1], -1.5),
-    ]
-    for what, values, power in powers:
+    levels, measured, bound = data.level.values[far], data.measured.values[0], data.bound.values[0]
+    powers = {
+        "the movement": (measured[:, 0], -0.5),
+        "the distance to the linearized flow": (measured[:, 1], -1.5),
+        "its stated bound": (bound[:, 0, 1], -0.5),
+        "its sharp bound": (bound[:, 1, 1], -1.5),
+    }
+    for what, (values, power) in powers.items():
         yield within(power - 0.1, power + 0.1, "distinguishes the powers").claim(
-            f"{what} is a power of α²k (exponent, expected: {power:g})", slope(logs, np.log(values[far]))
+            f"{what} is a power of α²k (exponent, expected: {power:g})", exponent(levels, values[far])
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float, check_problem
-from tacit.papers import Assumption, Bound, Parts, Setting, theorem
+from tacit.papers import Assumption, Bound, Parts, theorem
 from tacit.papers.agreement import steady
 from tacit.papers.arguments import log_alpha
 from tacit.papers.moroshko2020.separation import plain_diagonal
@@ -109,18 +109,15 @@ def lemma8(model: Any, X: Any, y: Any) -> Parts:
 
     Lemma 8, as the largest |z|, z = −α^{D−2}D(D−2)Xᵀ∫r, compared with 1; and (58), β = α^D·h_D(z).
     """
-    plain = plain_diagonal(model)
-    fits = plain.holds and model.depth > 2
-    yield Setting(f"{plain.text}, of depth above 2", fits)
+    yield plain_diagonal(model, deep=True)
     X, y = check_problem(X, y)
     yield (resolved := steady(model, X, y, _SUDDEN))
     moving = bool(np.any(X.T @ y))
     yield Assumption("the gradient at 0, Xᵀy, is not zero", moving)
     sizes = np.linalg.svd(X, compute_uv=False)
     even = bool(sizes[-1] * _SPREAD >= sizes[0])
-    yield Assumption(
-        f"singular values of X differ by at most a factor {_SPREAD:.0e}, which resolves ∫r", even
-    )
+    text = f"singular values of X differ by at most a factor {_SPREAD:.0e}, which resolves ∫r"
+    yield Assumption(text, even)
     if not (resolved.holds and moving and even):
         return
     found, fine = Multipliers.of(model, X, y).settled()

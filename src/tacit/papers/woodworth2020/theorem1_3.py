@@ -77,6 +77,7 @@ from tacit.data.arrays import Float, check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.agreement import compared
 from tacit.papers.arguments import arrived, check_method
+from tacit.papers.measures import exponent
 from tacit.papers.moroshko2020.separation import plain_diagonal, rich_excess
 from tacit.papers.statements import unmet
 
@@ -158,13 +159,12 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
     )
     kernel = [_limit(D, math.log(scale * unit), X, y) for scale in _LARGE]
     gaps = [float(np.linalg.norm(each.predictor - least) / np.linalg.norm(least)) for each in kernel]
-    noise = max(
-        _NOISE, 10 * max(each.error for each in (nearest, *kernel))
-    )  # error estimates, with a safety margin
-    exponent = float(np.polyfit(np.log(_LARGE), np.log(np.maximum(gaps, 1e-300)), 1)[0])
+    # Error estimates, with a safety margin.
+    noise = max(_NOISE, 10 * max(each.error for each in (nearest, *kernel)))
     yield Bound("distance to β_ℓ2 at the largest scale, relative", gaps[-1], at_most=max(gaps[0], noise))
     if gaps[-1] > noise:
-        yield Bound("fitted exponent of α^D in this distance", exponent, at_most=-1.0)
+        text = "fitted exponent of α^D in this distance"
+        yield Bound(text, exponent(_LARGE, np.maximum(gaps, 1e-300)), at_most=-1.0)
 
 
 def _smallest(depth: float) -> float:

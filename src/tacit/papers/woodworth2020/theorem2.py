@@ -116,7 +116,7 @@ import tacit
 from tacit.papers import Assumption, Bound, Parts, Setting, theorem
 from tacit.papers.arguments import ParameterError, arrived, log_alpha, positive
 from tacit.papers.moroshko2020.separation import plain_diagonal
-from tacit.papers.shared_results import shared
+from tacit.papers.statements import shared
 
 _LARGEST = 150.0  # log α above which q(1/α²) equals 1/(4α⁴) in double precision
 
@@ -262,9 +262,8 @@ def _parts(line: _Line, form: str, model: Any, X: Any, y: Any, epsilon: float) -
     measured, guaranteed = (each**line.power for each in (line.size(_limit(model, X, y)), least))
     yield Bound(line.text, measured, at_most=(1 + epsilon) * guaranteed)
     if guaranteed > 0:
-        yield Bound(
-            "excess over the minimum, relative to ε", (measured / guaranteed - 1) / epsilon, at_most=1.0
-        )
+        text = "excess over the minimum, relative to ε"
+        yield Bound(text, (measured / guaranteed - 1) / epsilon, at_most=1.0)
 
 
 @theorem("woodworth2020/theorem2-l1", shell="--log-scale -100")

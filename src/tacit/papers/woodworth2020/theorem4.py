@@ -39,8 +39,8 @@ from tacit.data.arrays import Float
 from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.arguments import arrived
-from tacit.papers.woodworth2020.lifted import Lifted, asymmetric, ended, lift, wide
-from tacit.papers.woodworth2020.matrices import spectral_limit
+from tacit.papers.measures import exponent
+from tacit.papers.woodworth2020.lifted import Lifted, asymmetric, ended, lift, spectral_limit, wide
 
 _COMMUTE = 1e-10  # relative size below which a commutator is round-off
 _SLACK = 0.1  # tolerance of an exponent fitted to a few draws
@@ -69,10 +69,8 @@ def theorem4(
     yield asymmetric(model)
     lifted = lift(model, X, y)
     size = commutator(lifted.X)
-    yield Assumption(
-        f"the lifted measurements commute: ‖X̄_nX̄_m − X̄_mX̄_n‖/‖X̄_n‖‖X̄_m‖ ≤ {size:.2g} for all n, m",
-        size <= _COMMUTE,
-    )
+    text = f"the lifted measurements commute: ‖X̄_nX̄_m − X̄_mX̄_n‖/‖X̄_n‖‖X̄_m‖ ≤ {size:.2g} for all n, m"
+    yield Assumption(text, size <= _COMMUTE)
     level = float(lifted.spectrum.mean())
     try:
         found = spectral_limit(lifted.X, lifted.y, level)
@@ -84,23 +82,14 @@ def theorem4(
     end, fits, reason = ended(exact, lifted.X, lifted.y, rtol=1e-10)
     yield Assumption("the flow fits the data" + ("" if fits else f": {reason}"), fits)
     size = float(np.linalg.norm(predicted)) or 1.0
-    yield Bound(
-        f"relative distance of the limit from [U; V][U; V]ᵀ = 2μ²I, 2μ² = {level:.4g}, to the minimizer",
-        float(np.linalg.norm(end - predicted)) / size,
-        at_most=AGREE,
-    )
+    text = f"relative distance of the limit from [U; V][U; V]ᵀ = 2μ²I, 2μ² = {level:.4g}, to the minimizer"
+    yield Bound(text, float(np.linalg.norm(end - predicted)) / size, at_most=AGREE)
     own, _, _ = ended(lifted.model, lifted.X, lifted.y)
-    yield Bound(
-        f"the same from the weights of the model, of width {lifted.width} (the theorem states no bound)",
-        float(np.linalg.norm(own - predicted)) / size,
-    )
+    text = f"the same from the weights of the model, of width {lifted.width} (the theorem states no bound)"
+    yield Bound(text, float(np.linalg.norm(own - predicted)) / size)
     distances = [_spread(lifted, predicted, width, level, draws, seed) for width in widths]
-    yield Bound(
-        f"power of the width to which it is proportional, fitted from {min(widths)} to {max(widths)}",
-        float(np.polyfit(np.log(widths), np.log(distances), 1)[0]),
-        at_most=-0.5 + _SLACK,
-        at_least=-0.5 - _SLACK,
-    )
+    text = f"power of the width to which it is proportional, fitted from {min(widths)} to {max(widths)}"
+    yield Bound(text, exponent(widths, distances), at_most=-0.5 + _SLACK, at_least=-0.5 - _SLACK)
 
 
 def commutator(X: Float) -> float:

@@ -29,6 +29,7 @@ from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered
+from tacit.solvers.families import separable
 from tacit.solvers.families.l1 import cached_l1
 from tacit.solvers.families.quadratic import diagonal_error_estimate
 from tacit.solvers.interpolation.accuracy import diagonal_error
@@ -59,7 +60,13 @@ _SMALL = 1e-9  # coordinates below this keep their slope, not their predictor, w
 
 
 def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
-    """argmin Q(w) subject to X w = y."""
+    """argmin Q(w) subject to X w = y.
+
+    Equal layers have the potential of tied weights, whose solver works from strongly biased starts at small
+    scales, such as the end of another limit; the path of growing targets does not settle on a third of these.
+    """
+    if potential.tied is not None:
+        return separable.interpolate(potential.tied, equations, memory)
     return minimize_layered(equations, potential)
 
 

@@ -1,0 +1,39 @@
+r"""The inverse question: depth and scale from the end of a flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.data.arrays import check_problem
+from tacit.papers import Bound, Parts, Premise, Setting, theorem
+from tacit.papers.arguments import arrived, log_alpha
+from tacit.papers.statements import unmet
+
+# ∇Q of the limit is a combination of samples up to the stationarity of the limit; its slopes are known to the
+# last digits of the scale, on which they depend with a factor of the order of 1/(1 − |slope|).
+_RECOVERED = 1e-6
+
+
+@theorem("practice/inverse", about=("Inverse question",), flows=0)
+def inverse(model: Any, X: Any, y: Any) -> Parts:
+    """‖(I − P)∇Q(w)‖/‖∇Q(w)‖ vanishes at the depth and scale from which the flow ended at w.
+
+    P is the projection on the span of the samples.
+    """
+    plain = isinstance(model, tacit.Diagonal) and model.profile is None
+    yield Setting("the model is Diagonal with equal initial weights", plain)
+    X, y = check_problem(X, y)
+    yield Premise("the samples leave freedom", bool(np.linalg.matrix_rank(X) < X.shape[1]))
+    try:
+        end = tacit.limit(model, X, y)
+    except tacit.InconsistentDataError as error:
+        yield unmet(error)
+    arrived(end, f"the limit did not converge ({end.reason})")
+    yield Premise("the targets are not zero", bool(end.predictor.any()))
+    share = model.depth * log_alpha(model) - float(np.log(np.abs(end.predictor).max()))
+    yield Premise("the scale of the predictor is 1e-12 to 1e2 of its size", bool(-27.6 <= share <= 4.6))
+    found = tacit.explain(X, y, end.predictor, depths=(model.depth,))
+    yield Bound("least residual over the scales", float(found.least[0]), at_most=_RECOVERED)

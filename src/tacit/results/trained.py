@@ -1,0 +1,28 @@
+"""What a limit with steps, momentum, batches, decay or noise says besides its predictor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.data.arrays import Float
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """How a training differs from gradient flow, and how well that is predicted.
+
+    training: the settings. order: "exact", "second order in the step" or "leading order in the noise". flow:
+    the predictor where gradient flow ends. error: an estimate of ‖prediction − end of the run‖/‖prediction‖.
+    edge: step·sharpness/2 at the end. stable_up_to: the edge at which oscillations stop to decay. note: what
+    the summary adds. start: the model before training.
+    """
+
+    training: Any
+    order: str
+    flow: Float = field(repr=False)
+    error: float
+    edge: float
+    stable_up_to: float
+    note: str
+    start: Any
