@@ -201,13 +201,13 @@ class Block:
         return np.asarray(near + np.tensordot(weights, nodes**power / ratio, 1) * far ** (-1.0 - power))
 
     def distance_to_ends(self, t: Float) -> tuple[Float, Float]:
-        """How far F can still decrease and increase from t."""
+        """The distances by which F can still decrease and increase from t."""
         v = self.v0 + t
         rise = self.tail(v)
         return np.where(self.one_sided, np.inf, self.tail(np.where(self.one_sided, 0.0, -v))), rise
 
     def room(self, ends: tuple[Float, Float]) -> tuple[Float, Float]:
-        """How far a slope that all blocks along the first axis share can fall and rise; ∞ if unbounded.
+        """How much a slope shared by all blocks along the first axis can change; ∞ if unbounded.
 
         ends: `distance_to_ends` of the blocks.
         """

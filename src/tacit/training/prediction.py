@@ -1,4 +1,4 @@
-r"""Where gradient descent will end, from one gradient flow: the effective start, to second order in the step.
+r"""The end of gradient descent from one gradient flow: the effective start, to second order in the step.
 
     D = 2:    log w±ᵉ = log(A·w±(0)) − rate²·(λJ± + λ_n K±) − rate²·γ²δ²K m/(2b(1 − β)²)
     D > 2:    (w±ᵉ/A)^{2−D} = w±(0)^{2−D} + rate²(D−1)(D−2)·(λJ± + λ_n K±)

@@ -178,7 +178,7 @@ class _Largest(Potential):
     def gradient(self, w: Float) -> Float:
         """The centre of the subdifferential."""
         largest = self._largest(w)
-        return np.where(largest, np.sign(w), 0.0) / largest.sum()
+        return np.asarray(np.where(largest, np.sign(w), 0.0) / largest.sum())
 
     def nearest_slope(self, w: Float, slope: Float) -> Float:
         """The projection of a slope on the subdifferential, a simplex (Held et al. 1974)."""
