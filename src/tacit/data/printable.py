@@ -55,7 +55,7 @@ def label(name: object, most: int) -> str:
 
 
 def is_seen(letter: str) -> bool:
-    """Is the character printable or a space? Others can control the terminal."""
+    """Whether the character is printable or a space; others can control the terminal."""
     return letter.isprintable() or unicodedata.category(letter) == "Zs"
 
 
@@ -70,7 +70,7 @@ def shown(number: float, digits: int = 6) -> str:
 
 
 def some(texts: Sequence[str], most: int) -> str:
-    """The first of these texts, and an ellipsis where there are more."""
+    """The first few of these texts, with an ellipsis if there are more."""
     return ", ".join(texts[:most]) + ", …" * (len(texts) > most)
 
 

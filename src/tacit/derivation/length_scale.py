@@ -106,7 +106,7 @@ def _length_along(jets: Jets, start: Float, direction: Float, norms: Float, radi
 
 
 def _grows(rho: Float, inside: int) -> Any:
-    """Where ρ grows by the factor _GROWTH over a decade of radii, for the first `inside` radii.
+    """Positions where ρ grows by the factor _GROWTH over a decade of radii, for the first `inside` radii.
 
     In 1 + θ a step of 1e-17 may change the rounding: J then jumps by its round-off, which looks like a fast
     change.
