@@ -173,6 +173,7 @@ class Diagonal(CoordinatewiseModel):
     def weight_pair(self, d: int) -> WeightPair:
         """w₊ and w₋ themselves."""
         self._check_features(d)
+        self._check_moving()
         start = np.broadcast_to(self._start, (d,))
 
         def model(plus: Float, minus: Float) -> Model:
