@@ -268,7 +268,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=50, help="how many (default: %(default)s)")
     parser.add_argument("--preset", choices=("quick", "paper"), default="quick")
     parser.add_argument(
-        "--values", type=Path, default=VALUES, help="where they are kept (default: %(default)s)"
+        "--values", type=Path, default=VALUES, help="folder for the results (default: %(default)s)"
     )
     parser.add_argument("--write", action="store_true", help=f"{RECORD.relative_to(ROOT)} and docs/claims.md")
     parser.add_argument(

@@ -75,7 +75,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "table", type=Path, nargs="?", help="a CSV file with a line of names; made-up spectra without it"
+        "table", type=Path, nargs="?", help="a CSV file with a header line (default: simulated spectra)"
     )
     parser.add_argument("--target", default="fat")
     parser.add_argument("--samples", type=int, default=60)

@@ -226,7 +226,7 @@ def search(case: Case, method: Callable[..., Any], reference: Float, limit: floa
 def compare(case: Case, limit: float) -> float:
     """Print a line for every method on one flow, and return the time of Tacit."""
     reference, goal, mine = by_tacit(case, TIGHT).path, GOAL, math.nan
-    assert reference is not None, "Tacit does not reach the accuracies asked for"
+    assert reference is not None, "Tacit does not reach the required accuracies"
     for name, method in methods_for(case).items():
         if name == "Tacit":
             run = fastest(lambda: by_tacit(case))

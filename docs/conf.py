@@ -22,6 +22,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "indices",  # docs/_site: subscripts and superscripts in docstrings, such as x_n and α^{2−D}
+    "source_links",  # docs/_site: links between source code and reference
     "unicode_math",  # docs/_site: formulas in Unicode on some pages become MathML
     "breaks",  # docs/_site: line breaks in long names in tables
     "switches",  # docs/_site: accessible names for the switches of the sidebar

@@ -119,6 +119,22 @@ def unexplained(folder):
             yield f"glossary.html: {term} is on no other page"
 
 
+INTERNAL = ("as_neuron", "kernel_work", "lifted")  # methods that are not for users
+
+
+def undocumented(folder):
+    """Pages of public names without an example or source link, or with internal methods, one line each."""
+    for path in sorted(Path(folder, "reference", "generated").glob("tacit.*.html")):
+        text = path.read_text(encoding="utf-8")
+        if not re.search(r'<dt class="sig sig-object py" id="tacit', text):
+            continue  # a module
+        if ">Examples<" not in text:
+            yield f"{path.name}: no example"
+        if "viewcode-link" not in text:
+            yield f"{path.name}: no link to the source"
+        yield from (f"{path.name}: {name} is internal" for name in INTERNAL if f'.{name}"' in text)
+
+
 def faults(folder):
     """All faults, one line each."""
     folder = Path(folder).resolve()
@@ -168,6 +184,6 @@ def unresolved(address, path, pages):
 
 
 if __name__ == "__main__":
-    found = [*faults(sys.argv[1]), *unexplained(sys.argv[1])]
-    print("\n".join(found) or "links, network, accessibility, formulas and glossary: no faults")
+    found = [*faults(sys.argv[1]), *unexplained(sys.argv[1]), *undocumented(sys.argv[1])]
+    print("\n".join(found) or "links, network, accessibility, formulas, glossary and reference: no faults")
     sys.exit(bool(found))

@@ -60,7 +60,7 @@ def test_what_is_shown(tmp_path):
     w = tacit.limit(tacit.Diagonal(3, 0.3), X, Y).predictor
     found = tacit.explain(X, Y, w)
     text = found.summary()
-    assert all(f"depth {depth}" in text for depth in (2, 3, 4)) and "not told apart" in text
+    assert all(f"depth {depth}" in text for depth in (2, 3, 4)) and "cannot be distinguished" in text
     assert found.plot(tmp_path / "curves.png").stat().st_size > 5_000
     assert found.stationarity.shape == (3, len(found.scales))
     assert (np.diff(found.scales) > 0).all()

@@ -53,24 +53,6 @@ from tacit.cli.options import (
 from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
 
-_PARAMETERS = """parameters for --with:
-  epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
-  method         woodworth2020/theorem1, theorem3: auto, or parameters to follow
-                 the flow on the raw weights (slower, and it assumes nothing)
-  until          moroshko2020/lemma3, lemma11, lemma13: the last accuracy looked at
-  mu             moroshko2020/condition5, theorem6: scale over accuracy
-  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
-                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
-  down_to        moroshko2020/condition5: the least μ looked at; min2021/theorem1:
-                 the share of the loss at which the flow stops
-  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
-                 the bound holds with probability 1 - delta; moroshko2020/depth:
-                 delta is the excess ℓ1 norm that is asked for
-  widths, seed   min2021/rate: of the Gaussian networks that are drawn
-  noise, draws   woodworth2020/sample-size: of the targets, and how many tables of
-                 this size are drawn (from seed); sample-size-rich: draws
-  nonzero        woodworth2020/sample-size-rich: entries of the truth"""
-
 
 def add(commands: Any) -> Any:
     """Add the command and its options."""
@@ -182,7 +164,7 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
 
 
 def _numbers(name: str, text: str) -> float | tuple[float, ...]:
-    """A number or several, whole where they are written so, as numbers of draws and seeds are."""
+    """A number or several; int if written without decimal point or exponent, as for seeds and counts."""
     try:
         numbers = tuple(int(each) if each.strip().isdecimal() else float(each) for each in text.split(","))
     except ValueError:

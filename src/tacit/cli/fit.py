@@ -189,7 +189,7 @@ def _model(options: argparse.Namespace, table: Table, estimator: Any) -> Any:
 
     from tacit.data.linear_model import LinearModel
 
-    names = ("scale", "depth", "stop", "mu", "loss")  # as they were chosen, or asked for
+    names = ("scale", "depth", "stop", "mu", "loss")  # as selected or given
     values = {name: getattr(estimator, f"{name}_", getattr(options, name, None)) for name in names}
     fit = {name: value for name, value in values.items() if value is not None}
     if hasattr(estimator, "best_score_"):

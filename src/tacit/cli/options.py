@@ -99,7 +99,7 @@ def add_units(command: Any, intercept: str, standardize: str = "") -> None:
 
 
 def units_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What --intercept and --standardize say, as the functions of Tacit take it."""
+    """The values of --intercept and --standardize, as arguments of functions."""
     return {"intercept": options.intercept, "standardize": options.standardize}
 
 

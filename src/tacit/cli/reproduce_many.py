@@ -32,7 +32,7 @@ def add_jobs(command: Any) -> None:
 
 @dataclass(frozen=True)
 class How:
-    """How figures are made.
+    """The options for making figures.
 
     force: make existing figures again. jobs: number of processes; None for the number of cores. quiet: print
     nothing on standard output.

@@ -133,7 +133,7 @@ def _header(content: bytes, separator: str, spaced: bool) -> tuple[list[str], in
 
 
 def _is_header(title: str, first: str, second: str, separator: str) -> bool:
-    """Does the comment hold the column names? If so, the first two rows have the same kinds of entries."""
+    """Whether the comment has the column names; then the first two rows have the same kinds of entries."""
     names, rows = _fields(title, separator), [_fields(line, separator) for line in (first, second)]
     if not len(names) == len(rows[0]) == len(rows[1]) > 1:
         return False
@@ -142,7 +142,7 @@ def _is_header(title: str, first: str, second: str, separator: str) -> bool:
 
 
 def _has_decimal_comma(content: bytes, separator: str, begin: int) -> bool:
-    """Is any entry below the first line a number with a decimal comma, such as 1,5 or -0,25e3?"""
+    """Whether an entry below the first line is a number with a decimal comma, such as 1,5 or -0,25e3."""
     if content.find(b",", begin) < 0:
         return False
     edge = rb"\s" if separator == _SPACES else re.escape(separator.encode())

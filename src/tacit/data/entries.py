@@ -78,7 +78,7 @@ class Entries:
 
     @property
     def _dense_pays(self) -> bool:
-        """Is the matrix small enough, and enough of it observed, for dense products to be faster?"""
+        """Whether the matrix is so small, and so much of it observed, that dense products are faster."""
         entries = self.shape[0] * self.shape[1]
         return _SHARE * entries <= len(self) and entries <= _BLOCK
 

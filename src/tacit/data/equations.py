@@ -306,13 +306,13 @@ def _scales(X: Float) -> tuple[Index, Float]:
 
 
 def _well_conditioned(X: Float) -> bool:
-    """Is the Gram matrix, scaled to unit diagonal, safely positive definite?"""
+    """Whether the Gram matrix, scaled to unit diagonal, is safely positive definite."""
     samples, features = X.shape
     return samples <= features and (samples == 0 or condition(X) > _WELL_CONDITIONED)
 
 
 def _implied(vanishing: Pair, y: Float, tol: float) -> bool:
-    """Do the combinations that vanish on X vanish on y too?"""
+    """Whether the combinations that vanish on X also vanish on y."""
     misfit = np.abs(product(vanishing, y).value)
     size = np.abs(vanishing.high).max(axis=1, initial=0.0) * np.linalg.norm(y)
     return bool((misfit <= max(tol, 1e-12) * size).all())

@@ -55,7 +55,7 @@ def label(name: object, most: int) -> str:
 
 
 def is_seen(letter: str) -> bool:
-    """Is the character printable or a space? Others can control the terminal."""
+    """Whether the character is printable or a space; others can control the terminal."""
     return letter.isprintable() or unicodedata.category(letter) == "Zs"
 
 
@@ -70,7 +70,7 @@ def shown(number: float, digits: int = 6) -> str:
 
 
 def some(texts: Sequence[str], most: int) -> str:
-    """The first of these texts, and an ellipsis where there are more."""
+    """The first few of these texts, with an ellipsis if there are more."""
     return ", ".join(texts[:most]) + ", …" * (len(texts) > most)
 
 
@@ -79,3 +79,11 @@ def percent(share: float) -> str:
     if share < 1e-4:
         return "less than 0.01%"
     return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"
+
+
+def byte_size(size: float) -> str:
+    """Format a number of bytes with a suitable unit."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.0f} bytes"

@@ -39,7 +39,7 @@ class Units:
 
     @property
     def plain(self) -> bool:
-        """Are the data used unchanged?"""
+        """Whether the data are used unchanged."""
         return not (self.intercept or self.standardized)
 
     def predictor(self, w: Float) -> Float:

@@ -90,7 +90,7 @@ class Closure:
 
     @property
     def closed(self) -> bool:
-        """Is the dimension certain?"""
+        """Whether the dimension is certain."""
         return self.borderline == 0 and 0 < self.rank[1] >= self.possible_rank[1]
 
 

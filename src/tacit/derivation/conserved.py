@@ -151,7 +151,7 @@ class Candidate:
 
     @property
     def held(self) -> bool:
-        """Is I conserved by flows from θ₀?"""
+        """Whether I is conserved by flows from θ₀."""
         return self.verdict.startswith("held")
 
     def __str__(self) -> str:

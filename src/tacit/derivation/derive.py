@@ -159,7 +159,7 @@ def _check_resolution(length: float, start: Float) -> None:
 def _verdict(
     jets: Jets, points: Float, length: float, radius: float
 ) -> tuple[Examination, Float | None, int]:
-    """What holds on the orbit, a basis of the subspace that contains w if any, and the generic dimension."""
+    """Properties on the orbit, a basis of the subspace that contains w, if any, and the dimension."""
     found = examine(jets, points, length)
     d, rank = len(jets.value(points[0])), found.closure.rank[1]
     basis = affine_hull(jets, points, rank) if rank < d else None
@@ -224,7 +224,7 @@ class Cost:
 
     @property
     def large(self) -> bool:
-        """Is the map so large that the cost should be announced?"""
+        """Whether the map is so large that the cost should be announced."""
         return self.parameters > _LARGE_P or self.features > _LARGE_D
 
     def __str__(self) -> str:

@@ -69,7 +69,7 @@ def examine(jets: Jets, points: Float, length: float) -> Examination:
 
 
 def is_regular(J: Float) -> bool:
-    """Has J full rank and a condition number at which M⁻¹ keeps half of its digits?"""
+    """Whether J has full rank and a condition number at which M⁻¹ keeps half of its digits."""
     singular = unit_singular_values(J)
     return bool(len(J) <= J.shape[1] and singular[-1] > _REGULAR * singular[0])
 

@@ -128,7 +128,7 @@ def _integrate(jets: Jets, theta: Float, c: Float, length: float) -> Float | Non
 
 
 def _vanishes(jets: Jets, theta: Float, c: Float) -> bool:
-    """Do the terms of Jᵀc cancel at θ? At a kink of F they do not."""
+    """Whether the terms of Jᵀc cancel at θ; at a kink of F they do not."""
     terms = jets.slopes(theta) * c[:, None]
     return bool(np.linalg.norm(terms.sum(axis=0)) < _CANCELLED * np.linalg.norm(terms))
 
@@ -164,7 +164,7 @@ def find_jump(jets: Jets, first: Float, last: Float) -> str:
 
 
 def smooth_between(jets: Jets, first: Float, last: Float, halvings: int = _HALVINGS) -> bool:
-    """Is F smooth on a straight piece, which may be long?
+    """Whether F is smooth on a straight piece, which may be long.
 
     The quadrature on one piece does not resolve e^θ over hundreds of units, but the quadrature on its halves
     does; a true jump remains one in the part that contains it.

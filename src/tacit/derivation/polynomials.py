@@ -191,7 +191,7 @@ def _polynomials(
 
 
 def _inaccurate(jets: Jets, theta: Float, J: Float) -> bool:
-    """Has J lost the digits that the equations need, as the Jacobian of a softmax near 1 has?
+    """Whether J has lost the digits that the equations need, as the Jacobian of a softmax near 1 has.
 
     Round-off of a row rotates the row space by its size over the smallest singular value.
     """
@@ -270,7 +270,7 @@ def _verified(jets: Jets, laws: tuple[Conserved, ...], start: Float, length: flo
 
 
 def _holds(jets: Jets, law: Conserved, theta: Float) -> bool:
-    """Is ∇I·∇Fᵢ = 0, up to the round-off of F?"""
+    """Whether ∇I·∇Fᵢ = 0 up to the round-off of F."""
     here, beside = (
         float(cosines(jets.slopes(at), law.gradient(at)).max()) for at in (theta, perturbed(theta))
     )

@@ -229,7 +229,7 @@ class DerivedPotential(DivergenceFromStart):
     def accuracy(self, seed: int = 0) -> float:
         """The largest relative error of ∇Q(mirror(z)) = z at random z near 0; NaN if no path reaches one.
 
-        The paths there and back share neither their lines nor their equations.
+        The two directions use different paths and different equations.
         """
         J = self.jets.slopes(self.theta0)
         rng, errors = np.random.default_rng(seed), []

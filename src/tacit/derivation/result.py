@@ -32,7 +32,7 @@ _SHOWN = 6  # conserved quantities in a summary
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """What gradient flow of w = F(θ) from θ₀ minimizes, or the reason why it has no potential.
+    """The potential of gradient flow of w = F(θ) from θ₀, or the reason why there is none.
 
     All sizes are relative, and the largest over the sampled points; sizes up to `tolerance` count as 0.
 

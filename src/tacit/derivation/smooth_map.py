@@ -67,7 +67,7 @@ class Jets:
 
     @contextmanager
     def double(self) -> Iterator[None]:
-        """Compute in float64, whatever the user's flags are."""
+        """Compute in float64 for any flags of the user."""
         with jax.enable_x64(True), jax.default_matmul_precision("highest"):
             yield
 

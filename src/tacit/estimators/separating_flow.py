@@ -38,7 +38,7 @@ _NEWTON_LOSS = 100  # Newton steps for the least loss
 _RANK = 1e-12  # singular values relative to the largest that count as 0
 _RIDGE = 1e-10  # relative ridge, which keeps the Hessian invertible where the loss is approached at infinity
 _SHORTEST = 1e-10  # shortest step of the line search
-_LEAST_GAIN = 1e-12  # decrease of the log loss below which the search for the least loss ends
+_LEAST_GAIN = 1e-12  # decrease of the log loss below which the search for the smallest loss ends
 # LSODA's tolerance in units of that of the predictors. Above depth 2 predictors depend on the distances of
 # slopes from ±1, which have larger relative errors than the slopes.
 _LSODA_RTOL, _LSODA_RTOL_DEEP = 1e-2, 1e-4

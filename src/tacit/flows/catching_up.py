@@ -61,11 +61,11 @@ class Step:
         return np.union1d(self.support, np.flatnonzero(self.margins <= self.g + 10 * self.tie))
 
     def clear(self) -> bool:
-        """Are all conditions satisfied at the end of the step?"""
+        """Whether all conditions are satisfied at the end of the step."""
         return not (len(self.short) or len(self.falling))
 
     def dips(self, begin: Step) -> bool:
-        """Does a margin fall below g, or a rate below 0, within the step that starts at `begin`?
+        """Whether a margin falls below g, or a rate below 0, within the step that starts at `begin`.
 
         Interpolates each margin by a cubic and each rate by a parabola that fit both ends.
         """
@@ -168,5 +168,5 @@ class Place:
 
 
 def _starts(begin: Step, contact: Index) -> bool:
-    """Is this the support from here on: no θ of it decreases, and no margin of `contact` falls behind?"""
+    """Whether this support remains: no θ of it decreases, and no margin of `contact` falls behind."""
     return not len(begin.falling) and bool(begin.velocities[contact].min() >= 1 - _LEVEL)

@@ -208,7 +208,7 @@ class Watch:
             raise Stall(NO_GAIN.format(LIMITS.patience))
 
     def _falls(self, level: float) -> bool:
-        """Is the loss not larger than before, up to rtol of the margins, or of the initial residual?"""
+        """Whether the loss has not increased, up to rtol of the margins or of the initial residual."""
         if level >= self.best:
             return True
         if self.relative:

@@ -49,7 +49,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Premise:
-    """What the equations of a form are based on, and whether they use the potential Q of the model.
+    """The basis of the equations of a form, and whether they use the potential Q of the model.
 
     A form that uses Q is consistent with Q even if Q is wrong: it still ends at the limit that Q predicts.
     Only the other forms can confirm or refute a limit.

@@ -19,7 +19,7 @@ _SLACK = 1e-13  # subtracted from log times: k steps of size Î· take the time kÎ
 
 @dataclass(frozen=True)
 class Goal:
-    """Where to record and to end, in terms of a gauge: the level of a state or, if timed, its log time.
+    """The marks and the end of a flow, in terms of a gauge: the level of a state or, if timed, its log time.
 
     end: value of the gauge at which the flow ends. marks: values to record, mapped to the requested accuracy
     or time; None for an overview. beyond: a requested accuracy that is impossible for these data. free: no

@@ -89,7 +89,7 @@ class Reader:
         return reading, Reader(replace(self.segment, end=min(clock, self.segment.end)), self.gauge)
 
     def _coarse(self, clock: float) -> bool:
-        """Is the segment so short that the floating-point clock resolves few instants within it?"""
+        """Whether the segment is so short that the floating-point clock resolves few times within it."""
         return EPS * abs(clock) > _COARSE * (self.segment.end - self.segment.start)
 
     def _root(self, target: float) -> float:
@@ -113,7 +113,7 @@ class Reader:
         return crossing(excess, start, end)
 
     def _near(self, target: float, bounded: Callable[[float], float]) -> tuple[float, float] | None:
-        """Where approximate states reach the target, and the slope there; None if they do not."""
+        """The position at which states reach the target, and the slope there; None if they do not."""
         start, end, rough = self.segment.start, self.segment.end, self.segment.rough
 
         def excess(clock: float) -> float:

@@ -217,12 +217,12 @@ class LayeredMap:
 
     @cached_property
     def _block_room(self) -> tuple[Float, Float]:
-        """How far the slope of each block can fall and rise."""
+        """The distances by which the slope of each block can decrease and increase."""
         return self.potential.rows.distance_to_ends(self.place)
 
     @cached_property
     def room(self) -> tuple[Float, Float]:
-        """How far slopes can fall and rise."""
+        """The distances by which slopes can decrease and increase."""
         down, up = self.potential.rows.room(self._block_room)
         return self._shaped(down), self._shaped(up)
 

@@ -162,8 +162,8 @@ class Factorization(_MatrixModel):
 class SymmetricFactorization(_MatrixModel):
     """A factorization f(X) = ⟨W Wᵀ, X⟩ for symmetric X (Woodworth et al. 2020, Section 6).
 
-    The data are stacks of symmetric matrices, (N, d, d), and the predictor is W Wᵀ, on which alone the flow
-    depends, for any width k.
+    The data are stacks of symmetric matrices, (N, d, d), and the predictor is W Wᵀ. The flow depends on W Wᵀ
+    only, for any width k.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def lasso(X: Float, y: Float, penalty: float) -> tuple[Float, float]:
 
 
 def violation(X: Float, y: Float, penalty: float, b: Float) -> float:
-    """By how much the optimality conditions fail, relative to the penalty."""
+    """The violation of the optimality conditions, relative to the penalty."""
     slopes = X.T @ (y - X @ b) / penalty
     inside = np.abs(slopes) - 1
     return float(np.where(b == 0, np.maximum(inside, 0.0), np.abs(slopes - np.sign(b))).max())

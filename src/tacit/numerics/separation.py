@@ -67,7 +67,7 @@ def _exponents(sizes: Float) -> NDArray[np.int_]:
 
 
 def _separated_by_least_norm(Z: Float) -> bool:
-    """Does the minimum-norm solution of Z w = 1, if there is one, classify every sample?"""
+    """Whether the minimum-norm solution of Z w = 1, if there is one, classifies every sample."""
     if len(Z) > Z.shape[1]:
         return False
     _, multipliers, failed = lapack.dposv(Z @ Z.T, np.ones(len(Z)))
@@ -75,7 +75,7 @@ def _separated_by_least_norm(Z: Float) -> bool:
 
 
 def _separated_by_support(Z: Float, combination: Float) -> bool:
-    """Does the predictor Zᵀc of this combination classify every sample?
+    """Whether the predictor Zᵀc of this combination classifies every sample.
 
     If the classes nearly touch, Zᵀc suffers from cancellation; then try the minimum-norm w with equal margins
     on the samples with c > 0.
@@ -88,12 +88,12 @@ def _separated_by_support(Z: Float, combination: Float) -> bool:
 
 
 def _separates(Z: Float, w: Float) -> bool:
-    """Do all margins exceed the bound on the round-off of their sums?"""
+    """Whether all margins exceed the bound on the round-off of their sums."""
     return bool((Z @ w > (Z.shape[1] + 2) * EPS * (np.abs(Z) @ np.abs(w))).all())
 
 
 def _vanishes(Z: Float, combination: Float) -> bool:
-    """Is every feature of the combination 0, up to the round-off of its terms?"""
+    """Whether every feature of the combination is 0, up to the round-off of its terms."""
     return bool((np.abs(combination @ Z) <= _VANISHING * (combination @ np.abs(Z))).all())
 
 

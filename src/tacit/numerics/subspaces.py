@@ -55,7 +55,7 @@ class Range:
 
     @cached_property
     def full(self) -> bool:
-        """Does the range contain every y? Independent of units of features and samples."""
+        """Whether the range contains every y, independently of the units of features and samples."""
         if len(self.X) > self.X.shape[1]:
             return False
         scaled = _unit_columns(_unit_columns(self.X).T)

@@ -136,7 +136,7 @@ def _simulated(model: Any, X: Float, y: Float, until: float, method: str) -> tac
 
 
 def _raw_weights_are_fast(model: Any, X: Float, y: Float) -> bool:
-    """Do raw weights converge in about a second? The tested potential does not influence the answer."""
+    """Whether raw weights converge in about a second, estimated without the tested potential."""
     start = model.start(X.shape[1])
     weights = sum(np.size(each) for each in start.values())
     sizes = np.linalg.svd(X, compute_uv=False) if weights <= _MAX_WEIGHTS else np.zeros(1)
@@ -152,7 +152,7 @@ def _raw_weights_are_fast(model: Any, X: Float, y: Float) -> bool:
 
 
 def steady(model: Any, X: Float, y: Float, least: float = EPS) -> Assumption:
-    """Can the flow be resolved in double precision? Judged by the solution of minimum norm."""
+    """Whether double precision can resolve the flow, judged by the minimum-norm solution."""
     sudden = suddenness(model, np.asarray(np.linalg.lstsq(X, y, rcond=None)[0], dtype=np.float64))
     text = "the flow can be resolved in double precision: it stays near 0 and then moves within "
     return Assumption(f"{text}{sudden:.2g} of that time", sudden >= least)

@@ -16,7 +16,7 @@ Found = TypeVar("Found")
 
 
 class ParameterError(tacit.InputError):
-    """A parameter of a theorem is invalid, whatever the data are."""
+    """A parameter of a theorem is invalid for any data."""
 
 
 def positive(value: Any, name: str) -> float:

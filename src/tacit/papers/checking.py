@@ -106,7 +106,7 @@ def check(
 
 
 def _of_matrices(model: Any) -> bool:
-    """Is the predictor of the model a matrix, so that samples are measurements of it?"""
+    """Whether the predictor of the model is a matrix, so that samples are measurements of it."""
     return getattr(model, "input_ndim", 2) == 3
 
 

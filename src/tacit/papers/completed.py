@@ -59,13 +59,13 @@ _NEEDED |= {"made_with": dict}
 
 
 def _is_complete(content: Any) -> bool:
-    """Does the JSON of a figure have all entries, and are they of their types?"""
+    """Whether the JSON of a figure has all entries with the right types."""
     typed = all(isinstance(content[name], kind) for name, kind in _NEEDED.items())
     return typed and _is_number(content["seconds"]) and all(map(_is_claim, content["claims"]))
 
 
 def _is_claim(value: Any) -> bool:
-    """Does the entry have a text, numbers (or null), a threshold as text, and a verdict?"""
+    """Whether the entry has a text, numbers (or null), a threshold as text, and a verdict."""
     texts = (value["text"], value["threshold"])
     numbers = (value["measured"], value["at_most"], value["at_least"])
     valid = all(isinstance(each, str) for each in texts) and value["verdict"] in ("holds", "fails")
@@ -73,7 +73,7 @@ def _is_claim(value: Any) -> bool:
 
 
 def kept(entry: Any, out: str | Path) -> dict[str, Any] | None:
-    """The content of the JSON of a figure, whatever software made it; None if files are missing or changed.
+    """The content of the JSON of a figure made by any software; None if files are missing or changed.
 
     The files may be inconsistent if a run was killed while it replaced them, or if they were edited.
     """

@@ -191,7 +191,7 @@ class Reproduction:
 
     @property
     def holds(self) -> bool:
-        """Do all claims hold?"""
+        """Whether all claims hold."""
         return all(claim.holds for claim in self.claims)
 
     def summary(self) -> str:

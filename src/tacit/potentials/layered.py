@@ -128,7 +128,7 @@ class Layered(Potential):
     @cached_property
     @quiet
     def slope_range(self) -> tuple[Float, Float]:
-        """How far slopes can decrease and increase from 0, in units of the blocks; ∞ if unbounded."""
+        """How much slopes can decrease and increase from 0, in units of the blocks; ∞ if unbounded."""
         return self.blocks.room(self.blocks.distance_to_ends(np.zeros_like(self.blocks.v0)))
 
     @property

@@ -24,7 +24,7 @@ from tacit.show.output_files import marked
 from tacit.theorems import theorems
 
 _HOW = """<p class="lead">In commands DATA is a file with a table, such as a CSV file, and COL the column to
-predict; statements about classification ask for two classes. Numbers after the name are there to be changed.
+predict; statements about classification ask for two classes. The numbers after the name are examples.
 Calls of Python are for what no table or option names: <code>model</code> is a model of Tacit, and the dots
 are yours. Where what a paper prints does not hold, a line has it, and says in which way.</p>
 """

@@ -17,9 +17,9 @@ from tacit.results.result import Labelled, Pictured
 class Explanation(Pictured):
     """The residual of the optimality conditions of a predictor, for each depth and each scale.
 
-    A residual near round-off says that gradient flow from this depth and scale ends at this predictor. It
-    does not say that no other one does: close to the kernel end all depths agree up to 1e-4, and noise of a
-    relative size 1e-3 in the predictor can hide the depth. The whole curves are the answer, not their minima.
+    A residual near round-off means that gradient flow from this depth and scale ends at this predictor.
+    Others may do so, too: close to the kernel end all depths agree up to 1e-4, and relative noise of 1e-3 in
+    the predictor can hide the depth. Therefore look at the whole curves, not only at their minima.
 
     Attributes
     ----------

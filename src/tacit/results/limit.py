@@ -219,7 +219,7 @@ class Limit(Summarized, Pictured):
 
     @property
     def status(self) -> Status:
-        """How the computation ended, in one word."""
+        """The outcome of the computation in one word."""
         if self.converged:
             return Status.REACHED
         return Status.ROUNDING if self.settled else Status.STALLED
@@ -276,7 +276,7 @@ class Limit(Summarized, Pictured):
         }
 
     def _training(self) -> dict[str, Any]:
-        """What was asked for with training=…, and what is known of it."""
+        """The requested training=…, and its known effects."""
         values = self._values("order", "distance_to_flow", "edge", "prediction_error")
         trained = self.trained
         assert trained is not None

@@ -95,7 +95,7 @@ class Margin(Summarized, Pictured):
 
     @property
     def status(self) -> Status:
-        """How the computation ended, in one word."""
+        """The outcome of the computation in one word."""
         if self.converged:
             return Status.REACHED
         return Status.ROUNDING if self.kkt <= KKT_TOLERANCE else Status.STALLED

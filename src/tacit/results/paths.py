@@ -58,7 +58,7 @@ class AlongMu(Pictured):
 
     @property
     def status(self) -> Status:
-        """How the computation ended, in one word."""
+        """The outcome of the computation in one word."""
         return Status.REACHED if self.converged.all() else Status.STALLED
 
     @property
@@ -215,7 +215,7 @@ class MarginPath(AlongMu):
 
     @cached_property
     def kinks(self) -> list[Kink]:
-        """Where the support changes between the points of the path, from large μ to small."""
+        """The changes of the support between the points of the path, from large μ to small."""
         found: list[Kink] = delegate(self, "kinks")
         return found
 

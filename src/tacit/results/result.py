@@ -1,4 +1,4 @@
-"""What all results share: a summary, a dictionary, a labelled data set and a picture."""
+"""Base classes of results: a summary, a dictionary, a labelled data set and a picture."""
 
 from __future__ import annotations
 

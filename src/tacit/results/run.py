@@ -112,7 +112,7 @@ class Run(Summarized, Pictured):
 
     @cached_property
     def flow(self) -> Float:
-        """Where gradient flow ends."""
+        """The end of gradient flow."""
         found: Float = delegate(self, "flow_limit").predictor
         return found
 

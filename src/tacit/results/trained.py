@@ -1,4 +1,4 @@
-"""What a limit with steps, momentum, batches, decay or noise says besides its predictor."""
+"""Properties of a limit with steps, momentum, batches, decay or noise besides its predictor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tacit.data.arrays import Float
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """How a training differs from gradient flow, and how well that is predicted.
+    """The differences between a training and gradient flow, and the accuracy of their prediction.
 
     training: the settings. order: "exact", "second order in the step" or "leading order in the noise". flow:
     the predictor where gradient flow ends. error: an estimate of ‖prediction − end of the run‖/‖prediction‖.

@@ -328,7 +328,7 @@ class Trajectory(Summarized):
         return float(self._kernels(slice(-1, None))[0])
 
     def _run(self) -> dict[str, Any]:
-        """How the flow was computed, and how it ended."""
+        """The method of the flow and the reason for its end."""
         names = ("method", "uses_potential", "linearized", "converged", "status", "reason", "unfitted")
         return self._values(*names, "steps", "seconds")
 

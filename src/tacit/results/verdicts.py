@@ -297,7 +297,7 @@ class Verdicts(tuple[Verdict, ...]):
         return delegate(self, "picture", everything).to(file)
 
     def _count(self) -> str:
-        """How many theorems apply, and how many of these hold."""
+        """The number of theorems that apply, and of those that hold."""
         total = len(self) + len(self.others) + len(self.refused)
         applying = [verdict for verdict in self if verdict.applies]
         undecided = len(self) - len(applying)

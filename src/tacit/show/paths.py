@@ -206,7 +206,7 @@ def _held(result: MarginPath, i: int) -> str:
 
 
 def _near_end(result: MarginPath, end: int, scale: float) -> str:
-    """Where the norm of the kernel end (0) or of the rich end (1) is near its minimum."""
+    """The range in which the norm of the kernel end (0) or of the rich end (1) is near its minimum."""
     mu, excess = result.near()[end], result.excess[end]
     spread = np.ptp((result.geometry.log_scale, result.geometry.weight)[end])
     norm = (("‖w‖₂", "the kernel's norm"), ("‖w‖₁", "the weighted ‖w‖₁"))[end][int(spread != 0)]

@@ -1,4 +1,4 @@
-"""Paths of slow decay, explanations and risks, as text and as pictures."""
+"""Summaries and pictures of decay paths, explanations and risks."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tacit.results.decay_path import DecayPath
 from tacit.results.explanation import Explanation
 from tacit.results.risk import Risk
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture, draw_largest
-from tacit.show.text import aligned, carriers, count, norms, size_of, top_features
+from tacit.show.text import aligned, count, norms, size_of, sizes, top_features
 
 _NAMED = 7  # coordinates with a colour and a name
-_NEAR = 10.0  # factor above the least residual up to which scales are told to explain a predictor as well
+_NEAR = 10.0  # factor above the smallest residual up to which scales are reported as explanations
 _BINS = 15
 
 
 def decay_report(result: DecayPath, names: Sequence[str] | None = None) -> str:
-    """Data, model, clock, both ends and test errors, a line each."""
+    """Summarize a decay path: data, model, clock, both ends and test errors."""
     first, last = result.times[0], result.times[-1]
     lines = {
         "data": size_of(result.X),
         "model": result.model.describe(),
         "decay": f"{result.decay:g} from time {first:.4g} to {last:.4g}: the scale falls to "
         f"e^-{result.decay * last:.4g} of its start",
-        "from": f"{norms(result.predictors[0])}   {carriers(result.predictors[0])}",
-        "to": f"{norms(result.predictors[-1])}   {carriers(result.predictors[-1])}",
+        "from": sizes(result.predictors[0], None),
+        "to": sizes(result.predictors[-1], None),
         "features": top_features(result.predictors[-1], names),
     }
     if result.test_error is not None:
@@ -42,7 +42,7 @@ def decay_report(result: DecayPath, names: Sequence[str] | None = None) -> str:
 
 
 def _halved(result: DecayPath) -> str:
-    """When the test error is half of what it is when the data are fitted."""
+    """The time at which the test error is half of its initial value."""
     errors = result.test_error
     if errors is None or not (errors < errors[0] / 2).any():
         return ""
@@ -50,7 +50,7 @@ def _halved(result: DecayPath) -> str:
 
 
 def decay_picture(result: DecayPath, names: Sequence[str]) -> Picture:
-    """Coefficients against time, and the test error, if it is known."""
+    """A picture of the coefficients against time, and the test error if it is known."""
     panels = 1 if result.test_error is None else 2
 
     def draw(axes: Any) -> None:
@@ -71,52 +71,54 @@ def decay_picture(result: DecayPath, names: Sequence[str]) -> Picture:
 
 
 def explanation_report(result: Explanation) -> str:
-    """The least residual of every depth, and the scales that explain the predictor nearly as well."""
+    """Summarize an explanation: the smallest residual of every depth, and scales with similar residuals."""
     lines = {
         "data": size_of(result.X),
-        "predictor": f"{norms(result.w)}   residual {result.feasibility:.1g} of ‖y‖",
+        "predictor": f"{norms(result.w)}; residual = {result.feasibility:.1g}·‖y‖",
     }
     for depth, curve in zip(result.depths, result.stationarity, strict=True):
         near = result.scales[curve <= _NEAR * curve.min()]
         lines[f"depth {shown(depth)}"] = (
-            f"residual {curve.min():.2g} at scale {result.scales[curve.argmin()]:.4g}; within a factor "
-            f"{_NEAR:g} of it from {near.min():.3g} to {near.max():.3g}"
+            f"residual = {curve.min():.2g} at scale = {result.scales[curve.argmin()]:.4g}; within a factor "
+            f"{_NEAR:g} of it for scales from {near.min():.3g} to {near.max():.3g}"
         )
-    lines["note"] = "depths whose residuals are close are not told apart; noise in the predictor hides them"
+    lines["note"] = (
+        "depths with similar residuals cannot be distinguished, especially if the predictor is noisy"
+    )
     return aligned(lines)
 
 
 def explanation_picture(result: Explanation, names: Sequence[str]) -> Picture:
-    """The residual against the scale, a curve for each depth."""
+    """A picture of the residual against the scale, with a curve for each depth."""
 
     def draw(ax: Any) -> None:
         for place, (depth, curve) in enumerate(zip(result.depths, result.stationarity, strict=True)):
             ax.loglog(result.scales, curve, color=f"C{place}", label=f"depth {shown(depth)}")
         ax.set(xlabel="scale $a$ of the weights", ylabel=r"$\|(I-P)\nabla Q(w)\| / \|\nabla Q(w)\|$")
-        ax.set_title("how well depth and scale explain the predictor", loc="left")
+        ax.set_title("residual of the predictor by depth and scale", loc="left")
         ax.legend()
 
     return Picture(draw, {"figsize": (5.6, 4.0)}, "explanation")
 
 
 def risk_report(result: Risk) -> str:
-    """The prediction, the scatter of single data sets, and the bias that they show."""
+    """Summarize a risk: the prediction, the scatter of simulated data sets, and their bias."""
     mean, error = result.bias
     lines = {
         "data": f"{count(result.samples, 'Gaussian sample')} × {count(len(result.signal), 'feature')}, "
         f"noise {result.noise:g}",
         "model": result.model.describe(),
-        "risk": f"{result.risk:.6g} = E‖w − signal‖², with noise τ = {result.tau:.4g} on every coordinate",
+        "risk": f"E‖w − signal‖² = {result.risk:.6g}, with noise τ = {result.tau:.4g} on every coordinate",
         "scatter": f"a single data set deviates by {100 * result.scatter:.2g}% (standard deviation of "
         f"{len(result.simulated)} simulated ones)",
-        "simulated": f"mean {result.simulated.mean():.4g}, {100 * mean:+.2g} ± {100 * error:.2g}% from the "
+        "simulated": f"mean = {result.simulated.mean():.4g}, {100 * mean:+.2g} ± {100 * error:.2g}% from the "
         "prediction",
     }
     return aligned(lines)
 
 
 def risk_picture(result: Risk) -> Picture:
-    """The risks of the simulated data sets, and the prediction."""
+    """A picture of the risks of the simulated data sets, and the prediction."""
 
     def draw(ax: Any) -> None:
         ax.hist(result.simulated, bins=min(_BINS, len(result.simulated)), color=MUTED)

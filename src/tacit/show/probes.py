@@ -223,7 +223,7 @@ def _fit(result: Probe) -> str:
 
 
 def advice(result: Probe) -> str:
-    """What to change to reach the other regimes, and by how much."""
+    """Advice on what to change to reach the other regimes, and by how much."""
     if result.regime == "unknown":
         return "train longer (increase most_steps), or start from larger weights: network.rescaled(10)"
     degree, parts = result.degree, []

@@ -94,7 +94,7 @@ def _draw_loss(result: Run, ax: Any) -> None:
 
 
 def audit_report(result: Audit, names: Sequence[str] | None = None) -> str:
-    """What a flow explains of the weights, a line each."""
+    """Summarize an audit: the properties of the weights that a flow explains."""
     alive = np.setdiff1d(np.arange(len(result.scale)), result.dead)
     scales = result.scale[alive]
     lines = {"weights": f"{count(len(result.scale), 'coordinate')}, {norms(result.predictor)}"}

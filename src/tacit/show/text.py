@@ -60,7 +60,7 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
 
 
 def _trained(result: Limit) -> dict[str, str]:
-    """How the training differs from gradient flow, and how well that is known."""
+    """The differences between the training and gradient flow, and their accuracy."""
     if (trained := result.trained) is None:
         return {}
     known = "" if trained.order == "exact" else f", error about {trained.error:.1g}"
@@ -156,7 +156,7 @@ def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
 
 
 def units(result: Any) -> dict[str, str]:
-    """How the features were transformed; no line if they were not."""
+    """The transformation of the features; no line if there is none."""
     if result.units is None or result.units.plain:
         return {}
     text = result.units.describe()

@@ -1,1 +1,1 @@
-"""How networks are trained in practice: along the saddle path, with decay, with steps and noise."""
+"""Training in practice: the saddle path, weight decay, finite steps and noise."""

@@ -1,4 +1,4 @@
-r"""How weights are trained: the settings of gradient descent, and their conversion from PyTorch.
+r"""Settings of gradient descent, and their conversion from PyTorch.
 
     v ← momentum·v − step·(∇L + decay·w),    w ← w + v        (Nesterov: w ← w + momentum·v − step·(…))
 

@@ -298,7 +298,7 @@ def explained(run: Run) -> Limit:
 
 
 def flow_limit(run: Run) -> Limit:
-    """Where gradient flow ends."""
+    """The end of gradient flow."""
     return limit(run.model, run.X, run.y, least_squares=True)
 
 

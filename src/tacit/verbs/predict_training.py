@@ -1,4 +1,4 @@
-"""Where gradient descent with steps, momentum, batches, decay and noise ends: `limit(…, training=…)`."""
+"""Limits of gradient descent with steps, momentum, batches, decay and noise: `limit(…, training=…)`."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _BRIEF = 1e-3  # shorter steps are too short for a sample to enter and leave unn
 _FIRST = 0.1  # g of the first step, relative to the scale of the predictor
 _EARLIER = 20  # attempts to find an event before the first one found in a step
 # The process is given up if g grows by less than _CROWDED in _MOVES + _MOVES_PER_SAMPLE·N steps: ties at
-# which the support cannot be decided would otherwise loop for ever.
+# which the support cannot be decided would otherwise cause an endless loop.
 _CROWDED, _MOVES, _MOVES_PER_SAMPLE = 1e-4, 50, 4
 _TIE = 1e-9  # relative difference of two values of μ that count as equal
 _RICH = 1e-9  # scale relative to ‖w_ℓ2‖₂ at which Q_μ counts as the ℓ1 norm

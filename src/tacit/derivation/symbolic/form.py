@@ -35,7 +35,7 @@ class ClosedForm:
 
     @property
     def explicit(self) -> bool:
-        """Is Q known as a function of w, and not only of a parameter?"""
+        """Whether Q is known as a function of w, and not only of a parameter."""
         return all(curve.inverse is not None for curve in self.curves)
 
     @cached_property

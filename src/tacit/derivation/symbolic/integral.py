@@ -73,7 +73,7 @@ def _real_logarithms(found: Any, variable: Any, start: Any) -> Any:
 
 
 def agrees(difference: Any, function: Any, variable: Any, start: Any) -> bool:
-    """Does quadrature give the same integral from the start, as far as the function is finite?"""
+    """Whether quadrature gives the same integral from the start, as far as the function is finite."""
     start = sympy.sympify(start)
     symbols = sympy.Tuple(difference, function, start).subs(variable, 0)
     values = random_values(symbols, np.random.default_rng(0))
@@ -114,7 +114,7 @@ def _agrees_on_side(exact: Any, rate: Any, start: float, side: float) -> bool:
 
 
 def _agrees_at_start(exact: Any, rate: Any, start: float) -> bool:
-    """Does the derivative at the start agree, however near a pole is?"""
+    """Whether the derivative at the start agrees, even close to a pole."""
     small = 1e-4 * (abs(start) or 1.0)
     change, expected = exact(start + small) - exact(start - small), 2 * small * rate(start)
     return bool(abs(change - expected) <= 1e-3 * abs(expected) + 1e-300)

@@ -245,7 +245,7 @@ def _inverses(block: Any, symbol: Any) -> list[Any]:
 
 
 def _is_root(root: Any, w: Any, begin: Any) -> bool:
-    """Does the root reproduce the start? Numerically, since `simplify` misses log(√(1 + sinh²x) + …) = x."""
+    """Whether the root reproduces the start; numerical, as `simplify` misses log(√(1 + sinh²x) + …) = x."""
     gap = root.subs(W, w) - begin
     if not gap.free_symbols:
         return bool(abs(sympy.N(gap, _DIGITS)) <= sympy.Float(10) ** (5 - _DIGITS) * (1 + abs(begin)))

@@ -189,7 +189,7 @@ class _Steps(Controlled):
         return 2 * form.loss.factor(form.samples) * (form.y - fitted)
 
     def _inside(self, nu: Float) -> bool:
-        """Is every slope inside its domain after this increment?"""
+        """Whether every slope is inside its domain after this increment."""
         return self.here.moved(self.form._slopes(nu)).inside()
 
     def accept(self, equations: Field, taken: Taken) -> Segment:

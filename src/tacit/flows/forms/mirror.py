@@ -140,7 +140,7 @@ class MirrorMap:
         return replace(self, slope=self.slope[place], below=self.below[place], above=self.above[place])
 
     def inside(self) -> bool:
-        """Is every slope inside its domain?"""
+        """Whether every slope is inside its domain."""
         inside = np.isfinite(self.slope) if self.power == math.inf else self.distance > 0
         return bool(inside.all())
 
@@ -240,7 +240,7 @@ class MirrorMap:
 
 
 def at_an_end(here: MirrorMap) -> bool:
-    """Is a slope closer to an end of its domain than its round-off, so that steps become that short?"""
+    """Whether a slope is closer to an end of its domain than its round-off (steps become tiny)."""
     return here.power < math.inf and bool(here.distance.min() < EPS)
 
 
@@ -311,7 +311,7 @@ class Pace:
     idle: int = 0
 
     def stagnates(self, clock: float, progress: Callable[[], tuple[float, float] | None]) -> bool:
-        """Has too little changed in the last stretch, or in many of them? Call it after each step.
+        """Whether too little has changed in the last stretch, or in many of them; call it after each step.
 
         progress: gives the log of a residual or of the loss, and a slope's distance from its end; None if no
         slope is at an end. With steps of constant size the clock advances by 1/k in the k-th stretch, so that

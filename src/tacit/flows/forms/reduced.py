@@ -18,7 +18,7 @@ _ROWS, _MEASUREMENTS = 120, 1000  # of a lifted matrix, above which implicit ste
 
 
 def is_small(rows: int, measurements: int) -> bool:
-    """Is an implicit method affordable for a lifted matrix of this size?"""
+    """Whether an implicit method is affordable for a lifted matrix of this size."""
     return rows <= _ROWS and measurements <= _MEASUREMENTS
 
 

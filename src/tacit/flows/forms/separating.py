@@ -63,7 +63,7 @@ class DiagonalPath:
 
     @property
     def costly(self) -> bool:
-        """Is computing a kernel more expensive than a Newton step without a new one?"""
+        """Whether computing a kernel is more expensive than a Newton step without a new one."""
         return self.Z.size > _COSTLY
 
     def margins(self, theta: Float) -> tuple[Float, MirrorMap]:
@@ -100,7 +100,7 @@ class DiagonalPath:
         return float(noise / max(np.abs(there.predictor @ self.Z.T).max(), 1.0))
 
     def at_an_end(self) -> bool:
-        """Is a slope closer to the end of its domain than its round-off? Then margins are noisy."""
+        """Whether a slope is closer to the end of its domain than its round-off (margins are noisy)."""
         return at_an_end(self.here)
 
     def moved(self, theta: Float) -> DiagonalPath:

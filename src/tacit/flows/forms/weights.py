@@ -225,7 +225,7 @@ class WeightFlow(Form):
             self._rest(theta)
 
     def _stays_quiet(self, state: WeightState, velocity: Float, outputs: Float) -> bool:
-        """Has the gradient been 0 within tolerance, with a constant loss, for long enough?
+        """Whether the gradient has been 0 within tolerance, with a constant loss, for long enough.
 
         A gradient that is 0 up to round-off needs less time.
         """
@@ -295,7 +295,7 @@ class WeightFlow(Form):
         return gain * float(np.exp(self.problem.loss.accuracy(outputs, self.problem.y)))
 
     def _is_rounding(self, state: WeightState, outputs: Float) -> bool:
-        """Is the residual round-off of the terms of the outputs?"""
+        """Whether the residual is round-off of the terms of the outputs."""
         sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
         terms = np.abs(np.asarray(self.parametrization.outputs(sizes, abs(self.X))))
         return bool((np.abs(self.problem.y - outputs) <= 4 * EPS * terms).all())

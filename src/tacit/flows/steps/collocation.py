@@ -91,7 +91,7 @@ class PathEquations(StepEquations):
         return step if taken else None, error
 
     def _across_a_kink(self, step: CollocationStep) -> bool:
-        """Does a sample with a significant effect enter or leave the support within the step?
+        """Whether a sample with a significant effect enters or leaves the support within the step.
 
         Then the rates are not close to a polynomial, and the error estimate may be small by chance.
         """
@@ -102,7 +102,7 @@ class PathEquations(StepEquations):
         return bool(self.path.size(effect, self.path.margins(step.theta[-1])[1]) > self.rtol)
 
     def _confirmed(self, whole: CollocationStep) -> bool:
-        """Do two steps of half the length end at the same point?"""
+        """Whether two steps of half the length end at the same point."""
         first = self.shorter(whole, 0.5)
         if first is None:
             return False

@@ -44,13 +44,13 @@ class Spectrum(NamedTuple):
 
     @classmethod
     def fast(cls, R: Float) -> Spectrum:
-        """From S; the smallest eigenvalues have the absolute round-off error of the largest."""
+        """The spectrum of S; the smallest eigenvalues have the absolute round-off error of the largest."""
         values, vectors = np.linalg.eigh(R @ R.T)
         return cls(np.maximum(values, 0.0), vectors, np.linalg.norm(R, axis=0))
 
     @classmethod
     def sharp(cls, R: Float) -> Spectrum:
-        """From R, with twice as many significant digits."""
+        """The spectrum of S from R, with twice as many significant digits."""
         vectors, roots, _ = np.linalg.svd(R, full_matrices=False)
         return cls(roots**2, vectors, np.linalg.norm(R, axis=0))
 
@@ -78,7 +78,7 @@ class Spectrum(NamedTuple):
         return float(np.max(columns / self.columns, where=relevant, initial=1.0))
 
     def serves(self, R: Float) -> bool:
-        """Is R similar enough to use this spectrum for it?"""
+        """Whether R is similar enough to use this spectrum for it."""
         columns = np.linalg.norm(R, axis=0)
         return bool(np.all((columns <= _SAME * self.columns) & (self.columns <= _SAME * columns)))
 
@@ -124,9 +124,8 @@ class Field(StepEquations):
         self.rate, self.size, self.rounding, self.inside = rate, size, rounding, inside
         self.last: StiffStep | None = None if last is None else last.step
         self.first = rate(np.zeros_like(size))
-        self.tried: tuple[Float, float] | None = (
-            None  # rates of a rejected step, and the fraction to try next
-        )
+        # Rates of a rejected step, and the fraction to try next.
+        self.tried: tuple[Float, float] | None = None
         self._use(spectra)
 
     def _use(self, spectra: Sequence[Callable[[], Spectrum]]) -> None:
@@ -185,12 +184,12 @@ class Field(StepEquations):
         return None, _ITERATIONS
 
     def _consistent(self, defect: Float, rate: Float) -> bool:
-        """Is the defect of the rates small, too? A small error of x can be a large one of its rate."""
+        """Whether the defect of the rates is small; a small error of x can be a large one of its rate."""
         significant = np.maximum(np.abs(defect).max(axis=0) - self.noise, 0.0)
         return bool(significant @ significant <= _CONSISTENT**2 * (rate @ rate))
 
     def _rises(self, last: Float) -> bool:
-        """Is the rate larger at the end? It decreases along the flow; a small error of x can increase it."""
+        """Whether the rate is larger at the end; it decreases along the flow, except for errors of x."""
         noise = float(np.linalg.norm(self.noise))
         return float(np.linalg.norm(last)) > (1 + _RISE) * float(np.linalg.norm(self.first)) + noise
 

@@ -142,11 +142,11 @@ class MirrorFlow(Controlled):
         return _Equations(self, start, stride.axes, nearby).attempt(fraction * stride.step.h)[0]
 
     def close(self, log_loss: float, level: float) -> bool:
-        """Does log L agree with a level, within the tolerance of stops?"""
+        """Whether log L agrees with a level, within the tolerance of stops."""
         return abs(log_loss - level) <= min(_LOOSE * self.rtol, _MAX_LOSS_ERROR)
 
     def settled(self) -> bool:
-        """Is the distance to the limit, estimated by a Newton step, within the tolerance?"""
+        """Whether the distance to the limit, estimated by a Newton step, is within the tolerance."""
         here, axes = self.here.here, self.axes(0.0)
         left = np.linalg.norm(here.stiffness * self.remaining(axes.inverse @ self.here.pull, axes))
         return bool(left <= self.rtol * np.linalg.norm(here.predictor))
@@ -227,7 +227,7 @@ class _Equations(StepEquations):
         return None, _UNMET
 
     def _met(self, tried: ExponentialStep, end: State) -> bool:
-        """Do rate and loss at the end agree with those of the step, within the tolerance?"""
+        """Whether rate and loss at the end agree with those of the step, within the tolerance."""
         flow, axes = self.flow, self.axes
         defect = axes.inverse @ end.pull - tried.last
         moved = np.linalg.norm(tried.h / (3 + tried.h * tried.values) * defect)  # ≈ 2hφ₃·defect

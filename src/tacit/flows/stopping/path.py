@@ -194,7 +194,7 @@ class _Stops(Flow):
         return self.next >= len(self.levels)
 
     def _begins_at(self, place: int) -> bool:
-        """Does the start already satisfy this stop?"""
+        """Whether the start already satisfies this stop."""
         level, log_loss = self.levels[place], self.flow.here.log_loss
         return bool(log_loss == -np.inf or (self.possible[place] and log_loss <= level))
 

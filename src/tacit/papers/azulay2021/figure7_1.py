@@ -1,4 +1,4 @@
-"""Initialization scale and shape of untied diagonal networks: Figure 7.1 of Azulay et al. 2021."""
+"""Figure 7.1 of Azulay et al. 2021: initialization scale and shape of untied diagonal networks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ScaleAndShape:
     def data(
         self, samples: int, features: int, scales: int, shapes: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """A limit for every scale and shape, and the two ends."""
+        """Compute a limit for every scale and shape, and the two ends."""
         problem = sparse_regression(samples, features, seed=seed)
         scale = np.logspace(-8, 0, scales)
         shape = 1 - 10.0 ** -np.linspace(0, 5, shapes)  # crowding towards 1
@@ -54,7 +54,7 @@ class ScaleAndShape:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The map, with the level sets of α/(1−s²) as lines."""
+        """Draw the map, with the level sets of α/(1−s²) as lines."""
         s, alpha = data["shape"].values, data["scale"].values
         gap = 1 - s
         mesh = ax.pcolormesh(alpha, gap, data.error, shading="gouraud", rasterized=True)
@@ -69,24 +69,25 @@ class ScaleAndShape:
         ax.set_title(r"white: level sets of $\alpha/(1-s^2)$", loc="left", fontsize=8)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Balanced and small is rich, s → 1 is kernel at any scale, and √k decides."""
+        """Balanced and small is rich, s → 1 is kernel at any scale, and √k determines the regime."""
         error = data.error.values
         rich, kernel = data.end_error.values
-        yield at_most(2, "of its size, where the kernel has ten times as much").claim(
-            "small and balanced (s = 0) generalizes as ℓ1 does (ratio)", error[0, 0] / rich
+        yield at_most(2, "the same order of magnitude; the kernel solution has ten times the error").claim(
+            "small balanced initialization (s = 0) generalizes like the ℓ1 solution (ratio of errors)",
+            error[0, 0] / rich,
         )
-        text = "large scale is the kernel regime (relative difference)"
-        yield at_most(0.05, "a twentieth: α = 1 is not infinite").claim(text, abs(error[0, -1] / kernel - 1))
+        text = "large scales are in the kernel regime (relative difference of errors)"
+        yield at_most(0.05, "five percent, because α = 1 is not infinite").claim(
+            text, abs(error[0, -1] / kernel - 1)
+        )
         early, late = (np.interp(np.log(1e-3), np.log(data.scale.values), row) for row in error[[0, -1]])
-        text = "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)"
+        text = "at α = 1e-3, s → 1 raises the error towards that of the kernel regime (ratio to s = 0)"
         yield at_least(2, "a multiple").claim(text, late / early)
         s, alpha = data["shape"].values, data["scale"].values
         root_k = np.log(4 * alpha[None, :] * (1 + s[:, None] ** 2) / (1 - s[:, None] ** 2))
         order = np.argsort(root_k.ravel())
-        yield at_most(
-            1e-3, "at the rich end solutions fit the noise, and a larger k may do so a little less"
-        ).claim(
-            "√k = 4α(1+s²)/(1−s²) alone decides: largest fall of the error along it, over the kernel's",
+        yield at_most(1e-3, "rich solutions fit the noise, and a larger k may fit it slightly less").claim(
+            "√k = 4α(1+s²)/(1−s²) alone determines the error (largest decrease, over the kernel error)",
             largest_fall(error.ravel()[order]) / kernel,
         )
         rough = data.halfway.values / (1 - s[[0, -1]] ** 2)
@@ -94,7 +95,7 @@ class ScaleAndShape:
             "half way between ℓ1 and ℓ2, α/(1−s²) is half as large at s → 1 as at s = 0 (ratio)",
             rough[1] / rough[0],
         )
-        yield within(0.999, 1.001, "a scale that is off by half a percent is noticed").claim(
+        yield within(0.999, 1.001, "detects a scale that is wrong by half a percent").claim(
             "raw weights trained from there have the error half way between ℓ1 and ℓ2, at s = 0 and s → 1 "
             "(ratio, farthest from 1)",
             farthest(data.trained_error.values / np.sqrt(rich * kernel)),

@@ -1,4 +1,4 @@
-"""The potential of a neuron in Azulay et al. 2021, as contours (Figure 7.2).
+"""Figure 7.2 of Azulay et al. 2021: contours of the potential of a neuron.
 
 Errata
 ------
@@ -39,7 +39,7 @@ ROUND = np.stack([np.cos(_CIRCLE), np.sin(_CIRCLE)], axis=1)
 
 
 def potential(scale: float, shape: float) -> Bregman:
-    """q of Theorem 2, less its value at the start."""
+    """q of Theorem 2 minus its value at the start."""
     return tacit.Neuron.from_scale(scale, shape, TOWARDS).potential()
 
 
@@ -69,12 +69,12 @@ def values(q: Bregman, w: Float) -> Float:
 
 
 def spread(level: Float) -> float:
-    """(largest − smallest)/mean."""
+    """The relative spread, (largest − smallest)/mean."""
     return float(np.ptp(level) / level.mean())
 
 
 def bend(q: Bregman, start: Float, along: Float) -> float:
-    """The second derivative of q at its minimum along a unit vector: differences of fourth order."""
+    """The second derivative of q at its minimum along a unit vector, by differences of fourth order."""
     step = 0.01 * float(np.linalg.norm(start))
     near, far = (values(q, start + step * n * np.stack([along, -along])).sum() for n in (1, 2))
     return float((16 * near - far) / (12 * step**2))
@@ -99,7 +99,7 @@ class NeuronContours:
     """
 
     def data(self, points: int, sweep: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """q, its quadratic and its curvature on a grid without the origin; and sweeps of scale and shape."""
+        """Compute q, its quadratic and its curvature on a grid without the origin; sweep scale and shape."""
         axis = np.linspace(-4, 4, points + points % 2)
         grid = np.stack(np.meshgrid(axis, axis), axis=-1)
         coarse = grid[:: max(1, points // 20), :: max(1, points // 20)].reshape(-1, 2)
@@ -121,7 +121,7 @@ class NeuronContours:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """A panel for each scale and shape."""
+        """Draw a panel for each scale and shape."""
         for k, ax in enumerate(axes.flat):
             panel = data.isel(panel=k)
             scale, shape = float(panel.scale), float(panel["shape"])
@@ -146,16 +146,16 @@ class NeuronContours:
         first.figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The minimum, convexity, and the three limits that Section 7.2 names."""
+        """The minimum, convexity, and the three limits in Section 7.2."""
         size = data.q.max(("w1", "w2"))
         yield at_most(1e-10).claim(
-            "q is the formula of Theorem 2, up to a constant and the formula's rounding (largest difference)",
+            "q is the formula of Theorem 2, up to a constant and its round-off (largest difference)",
             (np.abs(data.q - data.printed) / size).max(),
         )
         yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", data.gradient.max())
-        text = "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)"
+        text = "q has its minimum at w̃(0) (smallest q − q(w̃(0)))"
         yield at_least(0).claim(text, least(data.printed.values))
-        text = "q is convex (least eigenvalue of ∇²q in the window)"
+        text = "q is convex (smallest eigenvalue of ∇²q in the window)"
         yield at_least(0.05).claim(text, least(data.least_curvature.values))
         yield from _shape_claims(data)
         yield within(0.49, 0.51).claim(
@@ -168,7 +168,7 @@ class NeuronContours:
         factor = error * data.large.values / gap[:, None] ** 2
         text = "the relative error is (1−s)²/α up to a factor (largest factor)"
         yield at_most(1.0).claim(text, factor.max())
-        yield at_least(0.1).claim("and no less than a factor (least factor)", factor.min())
+        yield at_least(0.1).claim("and not much smaller (smallest factor)", factor.min())
 
 
 def _sweeps(sweep: int) -> dict[str, Any]:
@@ -201,12 +201,12 @@ def _shape_claims(data: xr.Dataset) -> Iterator[Claim]:
     yield at_most(1e-12).claim(text, data.hessian_error.max())
     s = data.near.values
     expected = 1 - (1 - s) ** 2 / (2 * (1 + s**2))
-    text = "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)"
+    text = "contours near w̃(0) have the axes of B (largest difference of the ratios of curvatures)"
     yield at_most(1e-7).claim(text, np.abs(data.ratio.values - expected).max())
     late = s >= 0.9
     text = "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)"
     yield within(1.9, 2.1).claim(text, exponent(1 - s[late], 1 - data.ratio.values[late]))
     rounded = data.spread.values
-    text = "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)"
+    text = "at α = 2, s = 0.8 q is nearly constant on |w − w̃(0)| = 1 (spread)"
     yield at_most(0.05).claim(text, rounded[2])
-    yield at_least(0.5).claim("and at s = 0 it is not (spread)", rounded[0])
+    yield at_least(0.5).claim("but not at s = 0 (spread)", rounded[0])

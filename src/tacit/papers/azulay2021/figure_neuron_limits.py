@@ -1,4 +1,4 @@
-"""Where neurons end, over scale, shape and orientation (Azulay et al. 2021, Theorems 2 and 4)."""
+"""Limits of neurons by scale, shape and orientation (Azulay et al. 2021, Theorems 2 and 4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 
 ORIENTATIONS = ("unseen", "generic")
-NEAR_SCALES = (0.01, 1.0, 100.0)  # at which s → 1 is followed
+NEAR_SCALES = (0.01, 1.0, 100.0)  # scales at which s → 1 is computed
 _SHADES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 _MARKS = ("o", "s", "^", "D")
 _WAY = r"$\|\tilde w(\infty)-\tilde w_K\|\,/\,\|\tilde w(\infty)-\tilde w(0)\|$"
@@ -50,12 +50,11 @@ _WAY = r"$\|\tilde w(\infty)-\tilde w_K\|\,/\,\|\tilde w(\infty)-\tilde w(0)\|$"
     short="where neurons end",
 )
 class NeuronLimits:
-    """Where neurons end. (a) The limit of Theorems 2 and 4 against simulated flow, which stops at a residual
-    of 1e-10, over scales, shapes, orientations and both signs of a, which may change on the way. (b) The
-    distance to the solution of least norm, which has length 1. (c) The distance to the kernel end, in units
-    of the way from the start: solid where the data do not see the start, Xw̃(0) = 0, dashed for a generic
-    start, dotted its limit. (d) The same as s → 1, for generic starts. Lines: limits; markers: simulated
-    flow.
+    """Limits of neurons. (a) The limit of Theorems 2 and 4 against simulated flow, which stops at a residual
+    of 1e-10, for scales, shapes, orientations and both signs of a, which may change during training. (b) The
+    distance to the minimum-norm solution, which has norm 1. (c) The distance to the kernel end, relative to
+    the distance from the start; solid: starts orthogonal to the data, Xw̃(0) = 0; dashed: generic starts;
+    dotted: their limit. (d) The same as s → 1, for generic starts. Lines: limits; markers: simulated flow.
     """
 
     def data(
@@ -69,7 +68,7 @@ class NeuronLimits:
         seed: int,
         progress: Progress,
     ) -> xr.Dataset:
-        """Random starts for each scale, shape and slope; then lines of limits with flows on them."""
+        """Compute limits and flows of random starts, and limits along the scale and shape."""
         rng = np.random.default_rng(seed)
         problem = draw_problem(2, 4, rng)
         compared, left_out = _compare(problem, scales, shapes, slopes, rng, progress)
@@ -88,7 +87,7 @@ class NeuronLimits:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """Differences, and the ways to both ends."""
+        """Draw the differences and the distances to both ends."""
         panels = {
             "(a) limit against simulated flow": _draw_differences,
             "(b) to least norm": _draw_least,
@@ -100,20 +99,20 @@ class NeuronLimits:
             ax.set_title(title, loc="left")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The limit is where the flow ends, and Section 7.2's limits, one of them with a condition."""
+        """Flows end at the limit; the limits of Section 7.2 hold, one of them under a condition."""
         linear = data.slope.values == 1
         for chosen, name, allowed in ((linear, "linear", 1e-8), (~linear, "leaky", 2e-7)):
             worst = float(data.difference.values[chosen].max()) if chosen.any() else np.nan
             yield at_most(
-                allowed, "flows stop at a residual of 1e-10, which the data may enlarge, and kinks more so"
+                allowed, "flows stop at a residual of 1e-10, which ill-conditioned data and kinks may amplify"
             ).claim(f"{name} neurons end at the limit (largest relative difference)", worst)
         total = data.sizes["run"] + data.attrs["left_out"]
-        text = "starts left out because the sign of a at their end is not known (share)"
+        text = "starts excluded because the final sign of a is unknown (fraction)"
         yield at_most(0.25, "most are compared", of=total).claim(text, ratio(data.attrs["left_out"], total))
         yield at_least(0.75, "most are compared", of=data.reached.size).claim(
-            "flows that came to the residual 1e-10 (share)", share(data.reached.values)
+            "flows that reached the residual 1e-10 (fraction)", share(data.reached.values)
         )
-        text = "simulated flows lie on the lines (largest relative difference of a distance)"
+        text = "simulated flows agree with the lines (largest relative difference of a distance)"
         yield at_most(1e-3, "the width of the lines").claim(text, data.off_line)
         yield from _end_claims(data)
 
@@ -126,7 +125,7 @@ def _compare(
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[dict[str, list[Any]], int]:
-    """Limit and flow of a neuron of random orientation and sign for each setting."""
+    """Compute limit and flow of a neuron of random orientation and sign for each setting."""
     rows = []
     settings = list(product(scales, shapes, slopes))
     for scale, shape, rho in progress(settings, "neurons"):
@@ -182,46 +181,46 @@ def _lines(
 
 
 def _end_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """Where scale and shape take the limit."""
+    """The limits as scale and shape approach their ends."""
     scale, least = data.line_scale.values, data.to_least.values
     small = scale <= 1e-3
-    text = "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)"
+    text = "α → 0 leads to the minimum-norm solution for any shape (largest distance at α = 1e-6)"
     yield at_most(2e-3, "√α is 1e-3 there").claim(text, least[..., 0].max())
     rates = [exponent(scale[small], row[small]) for row in least.reshape(-1, len(scale))]
-    text = "like √α (least fitted exponent)"
-    yield at_least(0.48, "tells 1/2 from other powers").claim(text, np.min(rates))
+    text = "like √α (smallest fitted exponent)"
+    yield at_least(0.48, "distinguishes 1/2 from other powers").claim(text, np.min(rates))
     text = "and no faster (largest fitted exponent)"
-    yield at_most(0.52, "tells 1/2 from other powers").claim(text, np.max(rates))
+    yield at_most(0.52, "distinguishes 1/2 from other powers").claim(text, np.max(rates))
     yield from _kernel_claims(data)
 
 
 def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """Where the kernel end is reached, and where it is not."""
+    """Settings in which the limit approaches the kernel end, and in which it does not."""
     scale, kernel = data.line_scale.values, data.to_kernel.values
     gap, near = data.gap.values, data.to_near.values
     late, large = gap <= 0.03, scale >= 1e3
     rates = [exponent(gap[late], row[late]) for row in near]
-    text = "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)"
+    text = "s → 1 leads to the kernel end for any scale (largest distance at s = 0.999)"
     yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(text, near[:, -1].max())
-    text = "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)"
-    yield at_least(1.9, "tells 2 from 1").claim(text, np.min(rates[1:]))
+    text = "like (1−s)² or faster once (1−s)² ≪ α (smallest fitted exponent, α ≥ 1)"
+    yield at_least(1.9, "distinguishes 2 from 1").claim(text, np.min(rates[1:]))
     rates = [exponent(scale[large], row[large]) for row in kernel[0]]
-    text = "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)"
-    yield at_most(-0.98, "tells −1 from other powers").claim(text, np.max(rates))
-    text = "(largest distance there, α = 1e5)"
+    text = "α → ∞ leads to the kernel end from starts orthogonal to the data (largest fitted exponent)"
+    yield at_most(-0.98, "distinguishes −1 from other powers").claim(text, np.max(rates))
+    text = "and close to it (largest distance, α = 1e5)"
     yield at_most(1e-4, "1/α is 1e-5 there").claim(text, kernel[0, :, -1].max())
     yield at_most(1e-4, "1/α is 1e-5 there").claim(
-        "but not from a generic start, whose distance stays at √(1−ρ) against 1/(1+ρ) (difference, α = 1e5)",
+        "but not from generic starts, where √(1−ρ) differs from 1/(1+ρ) (difference, α = 1e5)",
         np.abs(kernel[1, :, -1] - data.plateau.values).max(),
     )
     yield at_least(10, "an order of magnitude").claim(
-        "which does not vanish where layers are balanced (over the distance of starts that data do not see)",
+        "this distance does not vanish for balanced layers (relative to orthogonal starts)",
         ratio(float(data.plateau.values[0]), float(kernel[0, :, -1].max())),
     )
 
 
 def _draw_differences(data: xr.Dataset, ax: Any) -> None:
-    """Every neuron, shapes of one scale side by side, and slopes of one shape."""
+    """Draw every neuron, with shapes and slopes side by side."""
     shapes, slopes = np.unique(data["shape"].values), np.unique(data.slope.values)[::-1]
     for k, rho in enumerate(slopes):
         of = data.slope.values == rho
@@ -238,7 +237,7 @@ def _draw_differences(data: xr.Dataset, ax: Any) -> None:
 
 
 def _draw_least(data: xr.Dataset, ax: Any) -> None:
-    """The way to least norm as the scale vanishes."""
+    """Draw the distance to the minimum-norm solution as the scale vanishes."""
     for j, s in enumerate(data.line_shape.values):
         _draw_way(data, "to_least", (0, j), ax, _SHADES[j], lw=1.3, label=f"$s={s:g}$")
     _logarithmic(ax, (5e-7, 20), (1e-4, 40), r"scale $\alpha$", TO_LEAST)
@@ -246,7 +245,7 @@ def _draw_least(data: xr.Dataset, ax: Any) -> None:
 
 
 def _draw_kernel(data: xr.Dataset, ax: Any) -> None:
-    """The way to the kernel end as the scale grows, for both kinds of start."""
+    """Draw the distance to the kernel end as the scale grows, for both kinds of start."""
     for j, s in enumerate(data.line_shape.values):
         _draw_way(data, "to_kernel", (0, j), ax, _SHADES[j], lw=1.3, label=f"$s={s:g}$")
         _draw_way(data, "to_kernel", (1, j), ax, _SHADES[j], fill="w", lw=1.3, ls=(0, (4, 2)))
@@ -258,10 +257,10 @@ def _draw_kernel(data: xr.Dataset, ax: Any) -> None:
 
 
 def _draw_shapes(data: xr.Dataset, ax: Any) -> None:
-    """The way to the kernel end as the output layer outgrows the inner one."""
+    """Draw the distance to the kernel end as the output layer grows relative to the inner one."""
     for j, alpha in enumerate(data.near_scale.values):
-        wide, size = (2.8, 7.5) if j == 1 else (1.3, 4)  # so that both are seen where two lie on each other
-        style = {"fill": "w", "size": size, "lw": wide, "label": rf"$\alpha={alpha:g}$"}
+        wide, size = (2.8, 7.5) if j == 1 else (1.3, 4)  # so that both of two coinciding lines are visible
+        style: dict[str, Any] = {"fill": "w", "size": size, "lw": wide, "label": rf"$\alpha={alpha:g}$"}
         _draw_way(data, "to_near", (j,), ax, _SHADES[j], **style)
     _logarithmic(ax, (7e-4, 1.4), (1e-8, 1), "$1-s$, shape $s$", _WAY)
     ax.legend(loc="lower right")

@@ -1,4 +1,4 @@
-"""Strictly balanced linear networks: a figure of Proposition 1 of Azulay et al. 2021."""
+"""Figure on Proposition 1 of Azulay et al. 2021: strictly balanced linear networks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def balanced(theta: Float, width: int, rng: np.random.Generator) -> tuple[Float,
 
 
 def tipped(inner: Float, outer: Float, by: float, rng: np.random.Generator) -> Float:
-    """W with units added that cancel in the predictor: Wa stays, and WᵀW − aaᵀ is no longer 0."""
+    """Add units to W that cancel in the predictor: Wa is unchanged, and WᵀW − aaᵀ is no longer 0."""
     along = outer / np.linalg.norm(outer)
     noise = rng.standard_normal(inner.shape)
     noise -= np.outer(noise @ along, along)
@@ -59,9 +59,9 @@ def tipped(inner: Float, outer: Float, by: float, rng: np.random.Generator) -> F
 )
 class StrictlyBalanced:
     """Strictly balanced networks of one output, aaᵀ = WᵀW (Proposition 1). Left: the minimum of ‖w‖^{3/2} −
-    (3/2)‖w̃(0)‖^{−1/2} w̃(0)·w against gradient flow on every weight (filled) and with the width taken out
-    (open). Middle: the distance to least norm depends on w̃(0), not on the width; line: Proposition 1. Right:
-    the same w̃(0) with imbalance added leaves that minimum.
+    (3/2)‖w̃(0)‖^{−1/2} w̃(0)·w against gradient flow on all weights (filled) and on the reduced network (open).
+    Middle: the distance to the minimum-norm solution depends on w̃(0), not on the width; line: Proposition 1.
+    Right: with added imbalance, the same w̃(0) leads to other limits.
     """
 
     def data(
@@ -75,7 +75,7 @@ class StrictlyBalanced:
         seed: int,
         progress: Progress,
     ) -> xr.Dataset:
-        """Networks of every width and scale, trained twice; and networks that are not balanced."""
+        """Train networks of every width and scale in two ways, and networks that are not balanced."""
         rng = np.random.default_rng(seed)
         problem = draw_problem(samples, features, rng)
         direction = unit_vector(features, rng)
@@ -104,7 +104,7 @@ class StrictlyBalanced:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """Differences against the width, the distance against the scale, and what imbalance does."""
+        """Draw differences by width, distances by scale, and the effect of imbalance."""
         widths = data.width.values
         for i, alpha in enumerate(data.scale.values):
             at = np.arange(widths.size) + 0.8 * (i - (data.scale.size - 1) / 2) / data.scale.size
@@ -132,26 +132,26 @@ class StrictlyBalanced:
         axes[2].legend(loc="lower right")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The minimum is the end, whatever the width, and only under balance."""
+        """Flows end at the minimum for any width, but only if balanced."""
         differences = {
-            "every weight integrated, networks end at the minimum (largest relative difference)": data.raw,
-            "and with the width taken out (largest relative difference)": data.flow,
+            "networks with all weights end at the minimum (largest relative difference)": data.raw,
+            "and with the reduced network (largest relative difference)": data.flow,
             "the width does not matter (largest relative difference from the narrowest)": data.across,
         }
         for text, found in differences.items():
             flown = at_most(1e-8, "a hundred times the residual at which flows stop")
             yield flown.claim(text, found.max(skipna=False))
         yield at_least(2, "a multiple").claim(
-            "w̃(0) does: the distance to least norm grows by a factor from the smallest to the largest scale",
+            "w̃(0) matters: the distance to the minimum-norm solution grows with the scale (factor)",
             data.distance[-1].min() / data.distance[0].max(),
         )
         small = data.tip.values <= 0.1
-        yield within(1.9, 2.1, "tells 2 from other powers").claim(
-            "imbalance moves the end, quadratically at first (fitted exponent)",
+        yield within(1.9, 2.1, "distinguishes 2 from other powers").claim(
+            "small imbalance moves the end quadratically (fitted exponent)",
             exponent(data.tip.values[small], data.tipped.values[small]),
         )
         yield at_least(0.1, "a tenth of the predictor").claim(
-            "and far, if it exceeds the weights (distance, factor 3, mean over starts and data)",
+            "large imbalance moves it far (distance, factor 3, mean over starts and data)",
             data.far.mean(skipna=False),
         )
 
@@ -162,8 +162,8 @@ def _proposition(problem: Regression, start: Float) -> Float:
 
 
 def _far(samples: int, features: int, rng: np.random.Generator) -> Float:
-    """Distances of networks from the minimum, each with data and a start of its own, whose imbalance is three
-    times as large as their weights. Single ones differ by factors of ten.
+    """Distances from the minimum of networks, each with its own data and start, whose imbalance is three
+    times as large as their weights. Single networks differ by factors of ten.
     """
     found = []
     for _ in range(32):
@@ -181,11 +181,11 @@ def _distance(
 
 
 def _imbalanced(problem: Regression, direction: Float, tips: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Ends of networks of the same predictor, more and more imbalanced."""
+    """Train networks of the same predictor with increasing imbalance."""
     sizes, layers = np.logspace(-2, 0.5, tips), balanced(direction, 8, rng)
     state = rng.bit_generator.state
     found = []
     for size in sizes:
-        rng.bit_generator.state = state  # the same noise, larger
+        rng.bit_generator.state = state  # the same noise at a larger scale
         found.append(_distance(problem, direction, layers, float(size), rng))
     return {"tip": ("tip", sizes), "tipped": ("tip", found)}

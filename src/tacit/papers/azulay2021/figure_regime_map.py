@@ -1,4 +1,4 @@
-"""Scale, shape and accuracy in classification: what Section 7.1 of Azulay et al. 2021 becomes there."""
+"""Scale, shape and accuracy in classification: the analogue of Section 7.1 of Azulay et al. 2021."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from tacit.show.figures import level_line
     short="scale, shape and accuracy",
 )
 class RegimeMap:
-    """Where gradient flow of the exponential loss is between the ℓ2 and the ℓ1 margin, over scale and shape
-    of an untied diagonal network and the accuracy at which one stops. Colours: the share of the way in the
-    ℓ1 norm, from 0 (the ℓ1 margin, rich) to 1 (the ℓ2 margin, kernel). Lower right: all of it against
+    """Position of gradient flow of the exponential loss between the ℓ2 and the ℓ1 margin, by scale and shape
+    of an untied diagonal network and by the accuracy at which training stops. Colours: the position in terms
+    of the ℓ1 norm, from 0 (the ℓ1 margin, rich) to 1 (the ℓ2 margin, kernel). Lower right: all points against
     μ = √k/4γ̃, and the path of Q_μ margins.
     """
 
     def data(
         self, scales: int, shapes: int, accuracies: list[float], *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """A flow for every scale and shape, read at every accuracy; and the path."""
+        """Compute a flow for every scale and shape, recorded at every accuracy, and the path."""
         scale = np.logspace(-3, 5, scales)
         gap = np.logspace(0, -4, shapes)  # 1 − s
         rich, kernel = (_l1(tacit.max_margin(SAME_SUPPORT, LABELS, norm).predictor) for norm in ("l1", "l2"))
@@ -69,7 +69,7 @@ class RegimeMap:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """A map for each accuracy, and the collapse."""
+        """Draw a map for each accuracy, and all points against μ."""
         maps, collapse = axes.flat[:3], axes.flat[3]
         for axis, accuracy in zip(maps, data.accuracy.values, strict=True):
             mesh = _draw_map(data, float(accuracy), axis)
@@ -78,27 +78,33 @@ class RegimeMap:
         _draw_collapse(data, collapse)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """√k decides, shape can replace scale, accuracy undoes both, and μ joins them."""
+        """√k determines the regime; shape acts like scale, accuracy against both, and μ combines them."""
         share, root = data.share.values, data.root.values
         order = np.argsort(root, axis=None)
         falls = [largest_fall(level.ravel()[order]) for level in share]
-        yield at_most(1e-6).claim("at each accuracy √k alone decides: largest fall along it", max(falls))
+        yield at_most(1e-6).claim(
+            "at each accuracy √k alone determines the regime (largest decrease along it)", max(falls)
+        )
         middle = np.argmin(np.abs(np.log(data.scale.values)))
         rise = share[1, -1, middle] - share[1, 0, middle]
-        yield at_least(0.5).claim("at scale 1 and γ̃ = 100 shape alone turns rich into kernel (rise)", rise)
+        yield at_least(0.5).claim(
+            "at scale 1 and γ̃ = 100 shape alone changes the regime from rich to kernel (increase)", rise
+        )
         past = data.root.values / data.accuracy.values[1] < 1  # beyond the kernel regime at γ̃ = 100
         moves = (share[1] - share[-1])[past]
-        text = "past the kernel regime more accuracy moves towards ℓ1 (smallest move)"
+        text = "beyond the kernel regime more accuracy moves towards ℓ1 (smallest change)"
         yield at_least(0).claim(text, least(moves))
         start = float(np.ptp(share[0][data.root.values > 100]))
-        text = "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share"
+        text = "at γ̃ = 1 and large √k the flow is still in its initial direction (spread)"
         yield at_most(1e-3).claim(text, start)
         gaps = [_distance_to_path(data, k) for k in range(len(share))]
         text = "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)"
         yield at_most(2e-3).claim(text, gaps[-1])
-        yield at_least(0.1).claim("and off it at γ̃ = 1 (largest distance)", gaps[0])
-        text = "raw weights of scale 1 and a middle shape have the same shares (largest difference)"
-        yield at_most(1e-6, "a hundred times what integrators leave").claim(text, data.off_raw_weights.max())
+        yield at_least(0.1).claim("but not at γ̃ = 1 (largest distance)", gaps[0])
+        text = "raw weights of scale 1 and an intermediate shape agree (largest difference)"
+        yield at_most(1e-6, "a hundred times the tolerance of the integrators").claim(
+            text, data.off_raw_weights.max()
+        )
 
 
 def _l1(w: np.ndarray) -> Any:
@@ -132,10 +138,10 @@ def _draw_map(data: xr.Dataset, accuracy: float, axis: Any) -> Any:
 
 def _draw_collapse(data: xr.Dataset, axis: Any) -> None:
     axis.plot(data.mu, data.path, color="k", lw=1.2, label=r"$Q_\mu$ margins", zorder=0)
-    marks = (("o", 3, "0.6"), ("v", 5, "#E69F00"), ("s", 2.5, "#0072B2"))  # small ones on large ones
+    marks = (("o", 3, "0.6"), ("v", 5, "#E69F00"), ("s", 2.5, "#0072B2"))  # small marks on top of large ones
     for (marker, size, color), accuracy in zip(marks, data.accuracy.values, strict=True):
         order = np.argsort(data.root.values, axis=None)
-        order = order[:: max(1, len(order) // 60)]  # few enough to tell apart
+        order = order[:: max(1, len(order) // 60)]  # few enough to be distinguished
         mu = data.root.values.ravel()[order] / accuracy
         level = data.share.sel(accuracy=accuracy).values.ravel()[order]
         style = {"ms": size, "mfc": "none", "mew": 0.8, "color": color}

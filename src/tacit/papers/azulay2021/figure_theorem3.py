@@ -1,4 +1,4 @@
-"""Linear networks with vanishing weights: a figure of Theorem 3 of Azulay et al. 2021."""
+"""Figure on Theorem 3 of Azulay et al. 2021: linear networks with vanishing weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ from tacit.papers.measures import exponent, ratio, variables
 from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 
-SHRUNK = ("both layers", "the inner layer", "the output layer")  # what goes to 0 with ‖w̃_i(0)‖
+SHRUNK = (
+    "both layers",
+    "the inner layer",
+    "the output layer",
+)  # the weights that vanish together with ‖w̃_i(0)‖
 
 
 @figure(
@@ -37,10 +41,11 @@ SHRUNK = ("both layers", "the inner layer", "the output layer")  # what goes to 
     seconds=12,
 )
 class VanishingWeights:
-    """Linear networks of small weights end near least norm (Theorem 3). Left: Gaussian weights, deviation σ;
-    markers: gradient flow; crosses: ‖P⊥W(0)a(∞)‖ with a(∞) from an integration of every weight; lines:
-    σ‖ŵ‖^{1/2}‖P⊥Wc‖, the first order in σ, c the unit vector along a + Wᵀŷ. Right: a network of width 2 whose
-    ‖w̃_i(0)‖ = |a_i|‖w_i‖ is made small in three ways. It is ‖w_i(0)‖ that must vanish.
+    """Linear networks with small weights end near the minimum-norm solution (Theorem 3). Left: Gaussian
+    weights of standard deviation σ; markers: gradient flow; crosses: ‖P⊥W(0)a(∞)‖ with a(∞) from an
+    integration of all weights; lines: σ‖ŵ‖^{1/2}‖P⊥Wc‖, the first order in σ, with the unit vector c along
+    a + Wᵀŷ. Right: a network of width 2 whose ‖w̃_i(0)‖ = |a_i|‖w_i‖ vanishes in three ways. Only vanishing
+    ‖w_i(0)‖ suffices.
     """
 
     def data(
@@ -54,7 +59,7 @@ class VanishingWeights:
         seed: int,
         progress: Progress,
     ) -> xr.Dataset:
-        """Gaussian networks at every deviation, and one network shrunk in three ways."""
+        """Train Gaussian networks of every standard deviation, and one network scaled down in three ways."""
         rng = np.random.default_rng(seed)
         problem = draw_problem(samples, features, rng)
         sigma = np.logspace(-4, 0, scales)
@@ -77,7 +82,7 @@ class VanishingWeights:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """Distances against the deviation, and against ‖w̃_i(0)‖."""
+        """Draw the distances against the standard deviation, and against ‖w̃_i(0)‖."""
         left, right = axes
         for j, m in enumerate(data.width.values):
             for k in range(data.sizes["draw"]):
@@ -89,7 +94,7 @@ class VanishingWeights:
         left.plot([], [], "x", color="k", ms=3, mew=0.7, label=r"$\|P_\perp W(0)a(\infty)\|$")
         left.plot([], [], color="0.4", lw=0.7, label=r"first order in $\sigma$")
         left.set(xscale="log", yscale="log", xlim=around(data.sigma.values), ylim=(1e-5, 1e2))
-        left.set(xlabel=r"deviation $\sigma$ of the weights", ylabel=TO_LEAST)
+        left.set(xlabel=r"standard deviation $\sigma$ of the weights", ylabel=TO_LEAST)
         for k, name in enumerate(SHRUNK):
             right.plot(data.largest, data.by_way[k], MARKS[k] + "-", color=COLOURS[k], lw=0.9, label=name)
         right.axhline(data.left_over, color=MUTED, lw=0.9, ls="--", label="from $a(0)=0$")
@@ -99,16 +104,16 @@ class VanishingWeights:
         right.legend(loc="lower right", title="what is shrunk", title_fontsize=8)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Slope 1, the exact distance, its first order, and the condition."""
+        """The slope 1, the exact distance, its first order, and the condition."""
         sigma, distance = data.sigma.values, data.distance.values
         small = sigma <= 1e-2
         rates = [exponent(sigma[small], d[small]) for d in distance.reshape(-1, len(sigma))]
-        text = "the distance to least norm falls like σ (least fitted exponent)"
-        yield at_least(0.95, "tells 1 from other powers").claim(text, np.min(rates))
+        text = "the distance to the minimum-norm solution decreases like σ (smallest fitted exponent)"
+        yield at_least(0.95, "distinguishes 1 from other powers").claim(text, np.min(rates))
         text = "and no faster (largest fitted exponent)"
-        yield at_most(1.05, "tells 1 from other powers").claim(text, np.max(rates))
-        yield at_most(1e-6, "what the flow leaves, over a distance of σ").claim(
-            "it is ‖P⊥W(0)a(∞)‖ (largest relative difference)",
+        yield at_most(1.05, "distinguishes 1 from other powers").claim(text, np.max(rates))
+        yield at_most(1e-6, "the residual of the flow, relative to a distance of σ").claim(
+            "the distance is ‖P⊥W(0)a(∞)‖ (largest relative difference)",
             np.abs(data.formula.values / distance - 1).max(),
         )
         yield at_most(0.02, "to first order; the next is smaller by σ").claim(
@@ -117,19 +122,21 @@ class VanishingWeights:
         )
         ways = dict(zip(SHRUNK, data.by_way.values, strict=True))
         for name in SHRUNK[:2]:
-            text = f"shrinking {name} ends at least norm (distance at the smallest)"
+            text = f"shrinking {name} leads to the minimum-norm solution (distance at the smallest)"
             yield at_most(0.02, "a fiftieth of the predictor").claim(text, ways[name][0])
         held = ways[SHRUNK[2]]
-        text = "shrinking the output layer alone does not, though ‖w̃_i(0)‖ → 0 (distance at the smallest)"
-        yield at_least(0.01, "three times as far as the others go at their worst").claim(text, held[0])
+        text = (
+            "scaling down the output layer alone does not, although ‖w̃_i(0)‖ → 0 (distance at the smallest)"
+        )
+        yield at_least(0.01, "three times the largest distance of the others").claim(text, held[0])
         yield at_most(1e-3, "a thousandth of the distance").claim(
-            "it stays where a(0) = 0 ends (relative difference)",
+            "it tends to the end of a(0) = 0 (relative difference)",
             abs(ratio(held[0], float(data.left_over)) - 1),
         )
 
 
 def first_order(problem: Regression, inner: Float, outer: Float) -> float:
-    """‖P⊥W(0)a(∞)‖/σ as σ → 0: the weights leave 0 along one hidden direction c, and stay on it.
+    """The limit of ‖P⊥W(0)a(∞)‖/σ as σ → 0, where the weights grow along one hidden direction c.
 
     There Z = [W; a] grows along (ŷ, 1), ŷ the direction of Xᵀy, and so c ∝ Wᵀŷ + a. From then on W = ωcᵀ and
     a = |a|·c with |a| = ‖ω‖, so that |a(∞)|² = ‖ŵ‖.
@@ -142,13 +149,13 @@ def first_order(problem: Regression, inner: Float, outer: Float) -> float:
 
 
 def exact_distance(problem: Regression, inner: Float, outer: Float) -> float:
-    """‖P⊥W(0)a(∞)‖, in units of ‖ŵ‖."""
+    """‖P⊥W(0)a(∞)‖/‖ŵ‖."""
     last = train_layers(inner, outer, problem)[1]
     return float(np.linalg.norm(problem.unseen(inner @ last)) / np.linalg.norm(problem.smallest))
 
 
 def _distance(problem: Regression, inner: Float, outer: Float) -> float:
-    """From the end of gradient flow to the solution of least norm."""
+    """The distance from the end of gradient flow to the minimum-norm solution."""
     return gap(follow(tacit.LinearNetwork(inner, outer[None]), problem)[0], problem.smallest)
 
 
@@ -157,7 +164,7 @@ def _draw_layers(features: int, width: int, rng: np.random.Generator) -> tuple[F
 
 
 def _three_ways(problem: Regression, layers: tuple[Float, Float], scales: int) -> dict[str, Any]:
-    """The distance as ‖w̃_i(0)‖ vanishes with both layers, the inner one, or the output layer alone."""
+    """The distance as ‖w̃_i(0)‖ vanishes by scaling both layers, the inner layer or the output layer."""
     (inner, outer), sizes = layers, np.logspace(-6, 0, scales)
     factors = [(np.sqrt(sizes), np.sqrt(sizes)), (sizes, np.ones(scales)), (np.ones(scales), sizes)]
     found = [

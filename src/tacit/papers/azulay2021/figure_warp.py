@@ -1,4 +1,4 @@
-"""A neuron in two clocks (Azulay et al. 2021, Section 5 and Appendix B.1)."""
+"""Figure of a neuron in two clocks (Azulay et al. 2021, Section 5 and Appendix B.1)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tacit.potentials import Bregman
 from tacit.show.figures import KERNEL, MUTED, RICH
 from tacit.warping import hessian_violation, metric, warp, warped_clock
 
-SAMPLES = np.array([[1.0, 0.2, 0.6], [0.1, 0.5, -0.3]])  # of unequal size, so that the curve bends
+SAMPLES = np.array([[1.0, 0.2, 0.6], [0.1, 0.5, -0.3]])  # of different norms, so that the curve bends
 RESPONSES = np.array([1.0, 0.6])
 START = tacit.Neuron.from_scale(0.02, 0.3, [-0.3, 0.5, 0.8])  # small, so that the clocks differ
-SHOWN = 15.0  # training time that is drawn
-_TICK = 0.07  # of the size of the curve: the length of the ticks on it
+SHOWN = 15.0  # training time up to which the figure extends
+_TICK = 0.07  # length of the ticks, relative to the size of the curve
 
 
 def warped_flow(q: Bregman, horizon: float) -> Callable[[Any], Float]:
@@ -48,7 +48,7 @@ def reached(warped: Callable[[Any], Float], level: float, horizon: float) -> flo
     def excess(tau: float) -> float:
         return accuracy(warped(tau)[0]) - level
 
-    # The warped flow is integrated to 1e-12, which at its end decides the last digits of τ.
+    # The warped flow is integrated to 1e-12, which determines the last digits of τ at its end.
     return crossing(excess, 0.0, horizon, xtol=1e-12 * horizon) if excess(0) < 0 < excess(horizon) else np.nan
 
 
@@ -61,14 +61,13 @@ def reached(warped: Callable[[Any], Float], level: float, horizon: float) -> flo
     short="a neuron in two clocks",
 )
 class TwoClocks:
-    """A neuron in training time t and in the warped time τ, dτ = (3/2)|a| dt. Left: one curve in both clocks,
-    with marks at equal steps of each. Middle: one clock against the other; for small t it runs at the speed
-    (3/2)|a(0)|. Right: how far the metric H of the neuron and gH, in the warped clock, are from being the
-    Hessian of a function (equation 6).
+    """A neuron in training time t and in the warped time τ, dτ = (3/2)|a| dt. Left: its path, with marks at
+    equal steps of both clocks. Middle: τ against t; for small t the slope is (3/2)|a(0)|. Right: how far the
+    metric H of the neuron, and gH in the warped clock, are from being the Hessian of a function (equation 6).
     """
 
     def data(self, along: int, marks: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """Gradient flow of the weights, mirror flow in the warped clock, and both metrics along the curve."""
+        """Compute gradient flow of the weights, mirror flow in warped time, and both metrics."""
         q = START.potential()
         delta = q.potential.delta
         until = -np.log(RESPONSES @ RESPONSES / (2 * len(RESPONSES))) + 2 * np.log(1e8)
@@ -103,7 +102,7 @@ class TwoClocks:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """The curve, the clocks, and the test of the metrics."""
+        """Draw the path, the clocks, and the test of the metrics."""
         _draw_curve(data, axes[0])
         _draw_clocks(data, axes[1])
         for row, colour, name in zip(data.violation.values, (RICH, KERNEL), ("$H$", "$gH$"), strict=True):
@@ -113,28 +112,30 @@ class TwoClocks:
         axes[2].legend(loc="center right")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """One curve, two clocks, and a Hessian in one of them."""
+        """Both flows follow the same path, and the metric is a Hessian in the warped clock only."""
         size = float(np.linalg.norm(data.limit))
 
         def apart(first: Any, second: Any) -> float:
             farthest = np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1).max()
             return ratio(float(farthest), size)
 
-        text = "both flows draw the same curve (largest distance at equal loss)"
+        text = "both flows follow the same curve (largest distance at equal loss)"
         yield at_most(1e-6).claim(text, apart(data.predictor, data.warped))
-        text = "at the times that τ = ∫(3/2)|a|dt says (largest distance)"
+        text = "at the times given by τ = ∫(3/2)|a|dt (largest distance)"
         yield at_most(1e-5).claim(text, apart(data.predictor, data.warped_clock_flow))
         text = "and end at the limit of Theorem 2 (distance)"
         yield at_most(1e-6).claim(text, apart(data.predictor[-1], data.limit))
         bent = data.violation.values
-        yield at_least(0.1).claim("H is no Hessian anywhere on the curve (least violation)", least(bent[0]))
-        yield at_most(1e-8).claim("gH is one all along it (largest violation)", bent[1].max())
-        text = "∇Q moves within the span of the samples only (largest part outside)"
+        yield at_least(0.1).claim(
+            "H is not a Hessian at any point of the curve (smallest violation)", least(bent[0])
+        )
+        yield at_most(1e-8).claim("gH is a Hessian along the curve (largest violation)", bent[1].max())
+        text = "∇Q moves in the span of the samples (largest part outside)"
         yield at_most(1e-8).claim(text, data.outside.max())
         speeds = np.diff(data.tau.values) / np.diff(data.time.values)
-        text = "the clocks differ: the warped one speeds up by a factor"
+        text = "the clocks differ: the warped one accelerates (factor)"
         yield at_least(2).claim(text, speeds[-1] / speeds[0])
-        text = "g → (3/2)√δ where w̃ → 0 (Lemma 3 says 0): their ratio"
+        text = "g → (3/2)√δ as w̃ → 0 (Lemma 3 states 0) (ratio)"
         yield within(1 - 1e-9, 1 + 1e-9).claim(text, float(data.speed) / (1.5 * np.sqrt(data.attrs["delta"])))
 
 
@@ -143,7 +144,12 @@ def _draw_curve(data: xr.Dataset, ax: Any) -> None:
     ax.plot(w[:, 0], w[:, 1], color="0.75", lw=3.5, solid_capstyle="round", label="flow in $t$")
     ax.plot(data.warped[:, 0], data.warped[:, 1], color="k", lw=0.8, label=r"flow in $\tau$")
     sides = (("by_time", _TICK, RICH, "$t$"), ("by_tau", -_TICK, KERNEL, r"$\tau$"))
-    for name, reach, colour, label in sides:  # either side of the curve has the ticks of one clock
+    for (
+        name,
+        reach,
+        colour,
+        label,
+    ) in sides:  # the ticks of the two clocks are on different sides of the curve
         at = data[name].values[:, :2]
         ends = at + reach * _across(data.warped.values[:, :2], at)
         ax.plot(*np.stack([at, ends]).transpose(2, 0, 1), color=colour, lw=1.2)
@@ -154,7 +160,7 @@ def _draw_curve(data: xr.Dataset, ax: Any) -> None:
 
 
 def _across(curve: Float, at: Float) -> Float:
-    """Vectors to the left of the curve at points of it, across it where both axes are drawn equally long."""
+    """Vectors orthogonal to the curve on its left side, if both axes are drawn with equal length."""
     sizes = np.ptp(curve, axis=0)
     nearest = [int(np.argmin(np.linalg.norm((curve - each) / sizes, axis=1))) for each in at]
     middle = np.clip(nearest, 1, len(curve) - 2)

@@ -1,12 +1,12 @@
 r"""Lemmas 1 to 3 of Azulay et al. 2021: scale, shape and balance of a neuron, and its warp near zero.
 
-α = |a|·‖w‖, s = (|a| − ‖w‖)/(|a| + ‖w‖) and δ = a² − ‖w‖². They are statements about the weights of a start,
-so no data are asked for.
+α = |a|·‖w‖, s = (|a| − ‖w‖)/(|a| + ‖w‖) and δ = a² − ‖w‖². They are statements about initial weights, so
+they need no data.
 
 Lemmas 3.1 (ICML) and 4, Definition 1 and the joint limit of Section 7.1 of Azulay et al. 2021.
 
-What a limit has: finite multipliers, the KKT conditions, a norm of the tangent kernel; and which of scale and
-shape wins where both go to their ends.
+Properties of a limit: finite multipliers, the KKT conditions, a norm of the tangent kernel; and the joint
+limit of scale and shape.
 
 Errata
 ------
@@ -51,13 +51,13 @@ from tacit.papers.agreement import AGREE, ended, limit_of, steady
 from tacit.papers.arguments import check_method
 from tacit.papers.measures import exponent
 
-_EXACT = 1e-12  # relative, to α + |δ|
-_FLOWN = 1e-8  # what the integrator leaves of a conserved quantity
-_NEAR = 1e-6  # of α + |δ|: an x near 0
+_EXACT = 1e-12  # relative to α + |δ|
+_FLOWN = 1e-8  # tolerance for conserved quantities of the integrated flow
+_NEAR = 1e-6  # an x near 0, relative to α + |δ|
 
 
 def _sizes(model: tacit.Neuron) -> tuple[float, float, float]:
-    """α, s and δ, by their definitions."""
+    """α, s and δ from their definitions."""
     a, w = abs(float(model.output)), float(np.linalg.norm(model.weights))
     return a * w, (a - w) / (a + w), (a - w) * (a + w)
 
@@ -70,7 +70,7 @@ def _neuron(model: Any) -> Setting:
 def lemma1(model: Any) -> Parts:
     """δ = a(0)² − ‖w(0)‖² = 4αs/(1−s²).
 
-    Lemma 1, with scale and shape of the model, for its weights at the start and as a flow moves them.
+    Lemma 1 with the scale and shape of the model, for its initial weights and along a flow.
     """
     yield _neuron(model)
     _, _, delta = _sizes(model)
@@ -87,9 +87,9 @@ def lemma1(model: Any) -> Parts:
 
 
 def _moved(model: tacit.Neuron, size: float) -> tuple[float, float]:
-    """By how much a flow changes a² + ‖w‖², and δ after it, of the weights in units of √(α + |δ|).
+    """The change of a² + ‖w‖² by a flow, and δ after it, for weights in units of √(α + |δ|).
 
-    The flow is that of the raw weights on a sample that pulls it away from the kink of a leaky neuron.
+    The flow of the raw weights uses one sample, chosen such that it avoids the kink of a leaky neuron.
     """
     unit = math.sqrt(size)
     start = np.append(model.weights, model.output) / unit
@@ -153,10 +153,10 @@ def warp(x: float, delta: float) -> float:
     return math.sqrt(x * x / above) / x * above
 
 
-_SMALL = (1e-1, 1e-2, 1e-3)  # α/k̂ on the way to the joint limit
-_TWO_WAYS = 1e-8  # relative, of norms by two ways
+_SMALL = (1e-1, 1e-2, 1e-3)  # values of α/k̂ towards the joint limit
+_TWO_WAYS = 1e-8  # relative difference of norms computed in two ways
 _NOISE = 1e-9
-_TINY = float(np.finfo(np.float64).tiny)  # below it floats lose digits, or are 0
+_TINY = float(np.finfo(np.float64).tiny)  # smaller numbers are subnormal or 0
 
 
 @theorem("azulay2021/lemma3.1")
@@ -165,7 +165,7 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 
     Lemma 3.1 (ICML), for networks whose metric is a Hessian; method: "auto" or "parameters".
 
-    Samples may depend on each other: ν is then not unique, and the shortest is taken.
+    If samples are linearly dependent, ν is not unique, and the shortest is used.
     """
     check_method(method)
     mirror = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
@@ -199,7 +199,7 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 def definition1(model: Any, X: Any, y: Any) -> Parts:
     """The limit is a KKT point of min Q(w) s.t. Xw = y: feasible, with ∇Q(w) = Xᵀν.
 
-    Definition 1 at the limit, by `tacit.certify`, which finds multipliers of its own.
+    Definition 1 at the limit, by `tacit.certify`, which computes its own multipliers.
     """
     try:
         limit = yield from limit_of(model, X, y)
@@ -213,9 +213,9 @@ def definition1(model: Any, X: Any, y: Any) -> Parts:
 
 @theorem("azulay2021/lemma4", flows=14)
 def lemma4(model: Any, X: Any, y: Any) -> Parts:
-    """‖f‖²_K = wᵀA⁻¹w for f(x) = w·x and K(x, x') = xᵀAx'; w_K = AXᵀ(XAXᵀ)⁻¹y has the least that fits.
+    """‖f‖²_K = wᵀA⁻¹w for f(x) = w·x and K(x, x') = xᵀAx'; w_K = AXᵀ(XAXᵀ)⁻¹y has the smallest that fits.
 
-    Lemma 4 for the tangent kernel at the start: yᵀK(X, X)⁻¹y is the norm of w_K, and no limit has less.
+    Lemma 4 for the initial tangent kernel: yᵀK(X, X)⁻¹y is the norm of w_K, and no limit has a smaller one.
     """
     X, y = check_problem(X, y)
     A, K = _kernels(model, X)
@@ -233,7 +233,7 @@ def lemma4(model: Any, X: Any, y: Any) -> Parts:
     norm = float(y @ np.linalg.solve(K, y))
     least = A @ X.T @ np.linalg.solve(K, y)
     own = float(least @ np.linalg.solve(A, least))
-    worst = values[-1] / values[0] + spread[-1] / spread[0]  # what solving multiplies rounding by
+    worst = values[-1] / values[0] + spread[-1] / spread[0]  # the factor by which solving amplifies round-off
     room = _TWO_WAYS + 4 * X.shape[1] * EPS * float(worst)
     yield Bound("w_KᵀA⁻¹w_K over yᵀK(X, X)⁻¹y", own / norm, at_least=1 - room, at_most=1 + room)
     try:

@@ -1,8 +1,8 @@
-r"""Theorems 1 to 4 and Proposition 1 of Azulay et al. 2021: where a flow ends, against the flow itself.
+r"""Theorems 1 to 4 and Proposition 1 of Azulay et al. 2021: predicted limits compared with simulated flows.
 
-Each says that gradient flow on the square loss ends at the minimizer of a potential if it fits the data. What
-is measured is the distance between the two, relative to the predictor (`agreement`). Theorem 3 comes with the
-distance that it leaves out.
+Each states that gradient flow on the square loss ends at the minimizer of a potential if it fits the data.
+The relative distance between the two is measured (`agreement`). Theorem 3 is complemented by the exact
+distance.
 
 Errata
 ------
@@ -47,11 +47,12 @@ Write P = √(x² + δ²/4) − δ/2, which is the squared length of the inner w
 - **Evidence.** At the end of simulated flows ∇q̂ + z is a combination of the samples to 1e-8; with q̂′ =
   √P and the printed z it misses by 2% to 60%.
 - **Beyond the theorem.** It holds for δ < 0 and for a < 0 as long as the output weight a keeps its sign.
-  The end is known in closed form: w̃ = p + a·ω⊥ with p the solution of least norm, ω⊥ the part of the
-  inner weights that the samples do not see, and a⁴ − (δ + ‖ω⊥‖²)·a² − ‖p‖² = 0. If a changes sign the
+  The end is known in closed form: w̃ = p + a·ω⊥ with p the minimum-norm solution, ω⊥ the part of the
+  inner weights orthogonal to the samples, and a⁴ − (δ + ‖ω⊥‖²)·a² − ‖p‖² = 0. If a changes sign the
   same formula holds with the other sign: the end minimizes the divergence from −w̃(0), and is that of the
   start with −a(0). At a = 0 the predictor is 0, so that a changes sign at one level of the loss, once at
-  the most. Leaky neurons obey the same (with the targets of Theorem 4 for the sign at the end), and so do
+so that a changes sign at most once. Leaky neurons obey the same (with the targets of Theorem 4 for the sign
+at the end), and so do
   starts at a(0) = 0, which leave to the side of Σ y_nσ(ω·x_n).
 - **Evidence.** 300 random linear neurons, of which 104 change sign: within 2.1e-10 of stiff flows of the
   raw weights.
@@ -65,7 +66,7 @@ Write P = √(x² + δ²/4) − δ/2, which is the squared length of the inner w
 
 ### Theorem 3 / 6.3: what must be infinitesimal
 - **Stated.** ‖w̃ᵢ(0)‖ = |aᵢ(0)|·‖wᵢ(0)‖ → 0 leads to the solution of least norm.
-- **Holds.** ‖wᵢ(0)‖ → 0 does. Exactly, w̃(∞) − p = P⊥W(0)·a(∞): first order in the size of the weights.
+- **Holds.** ‖wᵢ(0)‖ → 0 leads to it. Exactly, w̃(∞) − p = P⊥W(0)·a(∞): first order in the size of the weights.
 - **Evidence.** Output weights of 1e-3, 1e-6 and 1e-9 with inner weights of order 1 end at one place, at a
   distance above 0.3. With both scaled the distance falls with slope 1.00.
 - **Tests.** `test_theorem_3_needs_small_inner_weights`,
@@ -149,11 +150,11 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
 
 @theorem("azulay2021/theorem3", flows=2, shell="--model linear --width 500")
 def theorem3(model: Any, X: Any, y: Any) -> Parts:
-    """w̃(∞) is the solution of least norm up to P⊥W(0)·a(∞), which vanishes with W(0).
+    """w̃(∞) is the minimum-norm solution up to P⊥W(0)·a(∞), which vanishes with W(0).
 
     Printed: |aᵢ(0)|·‖wᵢ(0)‖ → 0 suffices; with small output weights and inner ones of order 1 it does not.
 
-    Theorem 3 (6.3 at ICML), whose hypothesis must be ‖wᵢ(0)‖ → 0, with the distance that it leaves out.
+    Theorem 3 (6.3 at ICML) with the hypothesis ‖wᵢ(0)‖ → 0 and the exact distance.
 
     The bound is that of `tacit.solvers.networks.bounds.distance_bound`; ‖P⊥W(0)‖·‖a(∞)‖ with ‖a(∞)‖² at most
     (−λ + √(λ² + 4‖ŵ‖²))/2, λ the smallest eigenvalue of the imbalance, is a simpler one.
@@ -165,7 +166,7 @@ def theorem3(model: Any, X: Any, y: Any) -> Parts:
     yield end.fits
     least = np.linalg.lstsq(X, y, rcond=None)[0]
     size = float(np.linalg.norm(least)) or 1.0
-    bound = distance_bound(model.inner, model.outer, X, end.outputs)  # it holds at every instant
+    bound = distance_bound(model.inner, model.outer, X, end.outputs)  # the bound holds at every time
     left = AGREE + float(np.linalg.norm(np.linalg.lstsq(X, end.outputs - y, rcond=None)[0])) / size
     apart = float(np.linalg.norm(end.predictor - least))
     yield Bound("‖w̃(∞) − ŵ‖/‖ŵ‖", apart / size, at_most=bound / size + left)

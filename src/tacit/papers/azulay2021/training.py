@@ -1,4 +1,4 @@
-"""What the figures on neurons and networks of Azulay et al. 2021 are computed from: data and training.
+"""Data and training for the figures on neurons and networks of Azulay et al. 2021.
 
 Where single neurons end in the kernel regime, and how far from there: Azulay et al. 2021, Section 7.2.
 
@@ -18,30 +18,30 @@ from tacit.data.arrays import Float
 from tacit.potentials import Quadratic
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
-RESIDUAL = 1e-10  # ‖Xw − y‖/‖y‖ at which training ends
+RESIDUAL = 1e-10  # ‖Xw − y‖/‖y‖ at which training stops
 _HORIZON = 1e4
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Samples as rows of X, one response for each, and the solution of least norm, of length 1."""
+    """Samples as rows of X, one target for each, and the minimum-norm solution, which has norm 1."""
 
     X: Float
     y: Float
     smallest: Float
 
     def unseen(self, vector: Float) -> Float:
-        """P⊥v: the part of a vector (or of each column) that the data do not see."""
+        """P⊥v: the part of a vector (or of each column) orthogonal to the row space of the data."""
         rows = np.linalg.svd(self.X, full_matrices=False)[2]
         return np.asarray(vector - rows.T @ (rows @ vector))
 
     def accuracy(self, residual: float) -> float:
-        """−log loss at this relative residual."""
+        """The accuracy −log(loss) at this relative residual."""
         return float(-np.log(self.y @ self.y / (2 * len(self.y))) - 2 * np.log(residual))
 
 
 def draw_problem(samples: int, features: int, rng: np.random.Generator) -> Regression:
-    """Independent Gaussian entries, and responses such that the solution of least norm has length 1."""
+    """Draw independent Gaussian entries, and targets such that the minimum-norm solution has norm 1."""
     X = rng.standard_normal((samples, features))
     rows = np.linalg.svd(X, full_matrices=False)[2]
     smallest = rows.T @ rng.standard_normal(samples)
@@ -50,19 +50,19 @@ def draw_problem(samples: int, features: int, rng: np.random.Generator) -> Regre
 
 
 def follow(model: Any, problem: Regression, *, rtol: float = 1e-9) -> tuple[Float, bool]:
-    """The predictor at the end of gradient flow, a vector; and did it get to the residual asked for?
+    """The predictor at the end of gradient flow, a vector, and whether it reached the residual.
 
-    Where the start is large, rounding may end it a little earlier.
+    For large initial weights, round-off may end it slightly earlier.
     """
     run = tacit.flow(model, problem.X, problem.y, rtol=rtol, at=[problem.accuracy(RESIDUAL)])
     return run.predictor[-1].ravel(), run.converged
 
 
 def train_layers(inner: Float, outer: Float, problem: Regression) -> tuple[Float, Float]:
-    """U and V (one output) at the end of gradient flow: every weight of every unit, by an explicit method.
+    """U and V (one output) at the end of gradient flow on all weights, by an explicit method.
 
-    It shares no code with `tacit.flow`, and unlike that verb gives the weights. The residual is relative to
-    that at the start where that is larger than y: errors of a large start would hide smaller ones.
+    It shares no code with `tacit.flow`. The residual is relative to the initial one if that is larger than y,
+    since integration errors are proportional to it.
     """
     X, y, shape = problem.X, problem.y, (len(inner) + 1, inner.shape[1])
 
@@ -105,14 +105,14 @@ def kernel_end(model: Any, problem: Regression) -> Float:
 
 
 def to_ends(model: Any, problem: Regression, predictor: Float) -> tuple[float, float]:
-    """To the solution of least norm, in its length; to the kernel end, in the length of the way from w̃(0)."""
+    """Distances to the minimum-norm solution and, relative to that of w̃(0), to the kernel end."""
     way = np.linalg.norm(predictor - model.predictor())
     to_kernel = np.linalg.norm(predictor - kernel_end(model, problem)) / way
     return float(np.linalg.norm(predictor - problem.smallest)), float(to_kernel)
 
 
 def far_from_kernel(shape: float, seen: float) -> float:
-    """The distance to the kernel end that is left as α → ∞, where the data see a share `seen` of u.
+    """The distance to the kernel end as α → ∞, if the row space contains a share `seen` of u.
 
     With ρ = ‖w∥‖²/a² at the start, w̃ ends at a√(1−ρ)·w⊥ and the kernel end is a/(1+ρ)·w⊥, to leading order.
     """
@@ -138,11 +138,11 @@ def gap(found: Float, expected: Float) -> float:
 
 
 def middle_of(chosen: np.ndarray) -> int | None:
-    """The place of the middle one of those that are chosen, where the name of a level set stands."""
+    """The index of the middle one of the selected points, where the label of a level set is placed."""
     places = np.flatnonzero(chosen)
     return int(places[len(places) // 2]) if places.size else None
 
 
 def around(values: Float) -> tuple[float, float]:
-    """Limits of a logarithmic axis, given so that what cannot be drawn does not decide them."""
+    """Limits of a logarithmic axis that ignore values that cannot be drawn."""
     return float(values.min()) / 1.6, float(values.max()) * 1.6

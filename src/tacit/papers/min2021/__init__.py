@@ -1,4 +1,4 @@
-"""Min et al. 2021: the imbalance of linear networks, how fast they converge, and where they end.
+"""Min et al. 2021: imbalance of linear networks, speed of convergence, and implicit bias.
 
 Errata
 ------
@@ -43,4 +43,4 @@ ITEMS = (
     Item("Figure 3", "the same by gradient descent"),
     Item("Figure 4", "Figure 1 by gradient descent"),
 )
-SHELL = "--model linear --width 500"  # of `tacit check`: a model that theorems are about
+SHELL = "--model linear --width 500"  # options of `tacit check` for a model to which the theorems apply

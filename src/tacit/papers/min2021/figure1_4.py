@@ -1,4 +1,4 @@
-"""Networks of many widths, trained: what Figures 1 and 4 of Min et al. 2021 share.
+"""Figures 1 and 4 of Min et al. 2021: networks of increasing width.
 
 Wide networks end near the minimum-norm solution: Figure 1 of Min et al. 2021.
 
@@ -20,8 +20,8 @@ from tacit.papers.min2021.training import Regression, descend, follow, gaussian_
 from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, RICH
 
-STOP = 1e-8  # the averaged loss at which training ends (Appendix A.2)
-STEP = 5e-3  # of gradient descent in Appendix A.2
+STOP = 1e-8  # the averaged loss at which training stops (Appendix A.2)
+STEP = 5e-3  # step size of gradient descent in Appendix A.2
 SIZES: dict[str, Any] = {
     "samples": (40, 100),
     "features": (200, 400),
@@ -31,7 +31,7 @@ SIZES: dict[str, Any] = {
 PANELS: dict[str, Any] = {"figsize": (8.6, 3.1), "ncols": 3}
 _NAMES = ("distance", "initial", "final")
 _COLOURS = {"distance": KERNEL, "initial": RICH, "final": KERNEL}
-_AFTER = 1.03  # where on the axis of widths the second of two marks stands
+_AFTER = 1.03  # factor by which the second of two marks is shifted
 
 
 class _Widths:
@@ -70,7 +70,7 @@ class _Widths:
 
 
 def _norms(problem: Regression, start: np.ndarray, end: np.ndarray) -> tuple[float, float, float]:
-    """‖UVᵀ − Θ̂‖ at the end, and ‖U₂Vᵀ‖ at the start and at the end."""
+    """‖UVᵀ − Θ̂‖ at the end, and ‖U₂Vᵀ‖ at both ends."""
     before, after = (np.linalg.norm(problem.unseen(predictor)) for predictor in (start, end))
     return float(np.linalg.norm(end - problem.minimum)), float(before), float(after)
 
@@ -78,10 +78,10 @@ def _norms(problem: Regression, start: np.ndarray, end: np.ndarray) -> tuple[flo
 def _wide(problem: Regression, widths: list[int]) -> dict[str, Any]:
     r"""‖U₂Vᵀ‖ before and after training, as the width grows.
 
-    U₂ has no part in the flow of V, and its entries are N(0, 1/h): given V, the D − n entries of U₂Vᵀ are
-    N(0, ‖V‖²/h). At the start ‖V‖² → 1. At the end ‖V‖⁴ → 1 + ‖Θ̂‖²: in a basis of the hidden units in which
-    Λ = diag(I, −1), the matrix U₁ᵀU₁ = Λ + VᵀV must be singular, so VΛ⁻¹Vᵀ = VΛVᵀ = −1, while
-    ‖Θ̂‖² = VU₁ᵀU₁Vᵀ = VΛVᵀ + ‖V‖⁴.
+    U₂ does not influence the flow of V, and its entries are N(0, 1/h): given V, the D − n entries of U₂Vᵀ are
+        N(0, ‖V‖²/h). At the start ‖V‖² → 1. At the end ‖V‖⁴ → 1 + ‖Θ̂‖²: in a basis of the hidden units in
+        which Λ = diag(I, −1), the matrix U₁ᵀU₁ = Λ + VᵀV must be singular, so VΛ⁻¹Vᵀ = VΛVᵀ = −1, while ‖Θ̂‖²
+        = VU₁ᵀU₁Vᵀ = VΛVᵀ + ‖V‖⁴.
     """
     samples, features = problem.X.shape
     initial = np.sqrt((features - samples) / np.array(widths))
@@ -90,7 +90,7 @@ def _wide(problem: Regression, widths: list[int]) -> dict[str, Any]:
 
 
 def draw_widths(data: xr.Dataset, axes: Any) -> None:
-    """The distance on plain and on logarithmic axes, and ‖U₂Vᵀ‖ before and after training."""
+    """Draw the distance on linear and logarithmic axes, and ‖U₂Vᵀ‖ before and after training."""
     runs = f"mean and standard deviation of {data.sizes['run']} runs"
     _bars(data, "distance", axes[0])
     _bars(data, "distance", axes[1], ls="none")
@@ -114,7 +114,7 @@ def _bars(data: xr.Dataset, name: str, ax: Any, shift: float = 1.0, **style: Any
 
 
 def _logarithmic(ax: Any) -> None:
-    """Both axes, with plain numbers on them."""
+    """Make both axes logarithmic, with plain numbers as labels."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     ax.set(xscale="log", yscale="log")
@@ -125,16 +125,16 @@ def _logarithmic(ax: Any) -> None:
 
 
 def legend(axes: Any) -> None:
-    """One for all panels; the last has every mark."""
+    """Draw one legend for all panels."""
     marks, names = axes[2].get_legend_handles_labels()
     axes[2].figure.legend(marks[::-1], names[::-1], loc="outside upper center", ncols=3)
 
 
 def width_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """The distance, its rate, and where it comes from."""
+    """Claims about the distance, its rate and its origin."""
     mean = {name: data[name].mean("run", skipna=False).values for name in _NAMES}
-    text = "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)"
-    yield at_least(1.0, "it falls").claim(text, least(mean["distance"][:-1] / mean["distance"][1:]))
+    text = "the distance to the minimum-norm solution decreases with the width (smallest ratio)"
+    yield at_least(1.0, "a decrease").claim(text, least(mean["distance"][:-1] / mean["distance"][1:]))
     rates = {"distance": "the distance", "initial": "‖U₂Vᵀ‖ at the start", "final": "‖U₂Vᵀ‖ at the end"}
     for name, what in rates.items():
         yield within(-0.6, -0.42, "the exponent of six runs has a standard deviation of 0.012").claim(
@@ -144,8 +144,8 @@ def width_claims(data: xr.Dataset) -> Iterator[Claim]:
         "at the end the distance is ‖U₂Vᵀ‖ (largest relative difference)",
         np.abs(data.final / data.distance - 1).max(skipna=False),
     )
-    yield within(0.8, 1.25, "a quarter, where the loss falls to 1e-8 of what it was").claim(
-        "training keeps ‖U₂Vᵀ‖ close to its value at the start (ratio to it, mean of all)",
+    yield within(0.8, 1.25, "25 percent, while the loss decreases by a factor of 1e-8").claim(
+        "training keeps ‖U₂Vᵀ‖ close to its initial value (ratio, mean of all)",
         (data.final / data.initial).mean(skipna=False),
     )
     for name, limit in (("initial", "√((D−n)/h)"), ("final", "√((D−n)/h)·(1+‖Θ̂‖²)^(1/4)")):
@@ -158,20 +158,20 @@ def width_claims(data: xr.Dataset) -> Iterator[Claim]:
 @figure("min2021/fig1", **presets(**SIZES), **PANELS, about=("Theorem 2",), seconds=6, short="width")
 class DistanceAgainstWidth(_Widths):
     """Distance of a wide linear network trained by gradient flow from the minimum-norm solution, and the part
-    ‖U₂Vᵀ‖ of the predictor that the data do not see, against the width (Figure 1).
+    ‖U₂Vᵀ‖ of the predictor outside the row space of the data, against the width (Figure 1).
     """
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """Plain axes, logarithmic axes, and before against after training."""
+        """Draw linear axes, logarithmic axes, and the norms before and after training."""
         draw_widths(data, axes)
         legend(axes)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The rate h^(−1/2), at the start and at the end."""
+        """The rate h^(−1/2) before and after training."""
         yield from width_claims(data)
 
 
-_FIRST = 1.17  # and where the marks of the first run alone do, on a logarithmic axis
+_FIRST = 1.17  # factor by which the marks of the first run are shifted
 
 
 @figure(
@@ -182,12 +182,12 @@ _FIRST = 1.17  # and where the marks of the first run alone do, on a logarithmic
     seconds=6,
 )
 class DistanceAgainstWidthByDescent(_Widths):
-    """The distance from the minimum-norm solution against the width, with the gradient descent of Appendix
-    A.2 beside the flow: steps of 5e-3 until the averaged loss is below 1e-8 (Figure 4).
+    """The distance from the minimum-norm solution against the width, for the flow and for the gradient
+    descent of Appendix A.2 with step size 5e-3 until the averaged loss is below 1e-8 (Figure 4).
     """
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """As Figure 1, and beside it the first run alone, with crosses for gradient descent."""
+        """Draw Figure 1 again, and the first run separately, with crosses for gradient descent."""
         draw_widths(data, axes)
         for ax, name in zip(axes, ("distance", "distance", "final"), strict=True):
             at = data.width + 0.03 * data.width.max() if ax is axes[0] else data.width * _FIRST
@@ -198,10 +198,10 @@ class DistanceAgainstWidthByDescent(_Widths):
         legend(axes)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """What Figure 1 shows, and that steps of this size stand for the flow."""
+        """The claims of Figure 1, and agreement of gradient descent with the flow."""
         yield from width_claims(data)
         same = data.distance.values[:, : data.sizes["descent"]]
         yield at_most(1e-3, "the width of the marks").claim(
-            "gradient descent ends where the flow does (largest relative difference of the distance)",
+            "gradient descent ends at the same distance as the flow (largest relative difference)",
             np.abs(data.descent_distance.values / same - 1).max(),
         )

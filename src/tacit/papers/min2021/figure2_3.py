@@ -1,4 +1,4 @@
-"""Starts of different imbalance, and what Theorem 1 says of them: Figures 2 and 3 of Min et al. 2021.
+"""Figures 2 and 3 of Min et al. 2021: starts of different imbalance, and the bound of Theorem 1.
 
 The loss from starts of different imbalance: Figure 2 of Min et al. 2021.
 
@@ -36,11 +36,11 @@ BALANCED = "balanced"
 COLOURS = {"case 1": "#009E73", "case 2": "#D55E00", "case 3": "#0072B2", BALANCED: "#000000"}
 _LOSS = r"loss $\|Y-XUV^\top\|_F^2/n$"  # label of an axis
 DASHED: dict[str, Any] = {"ls": (0, (4, 2)), "lw": 1}
-SMALL = 1e-8  # the loss whose time is compared
+SMALL = 1e-8  # the loss at which times are compared
 
 
 def imbalanced_starts(problem: Regression, width: int, rng: np.random.Generator) -> dict[str, Any]:
-    """The three cases, σ_U U₀ and σ_V V₀ of one draw, and the balanced start with the same product."""
+    """Draw the three cases, σ_U U₀ and σ_V V₀, and the balanced start with the same product."""
     unit = tacit.LinearNetwork.gaussian(problem.X.shape[1], width, std=1.0, seed=rng)
     cases = {name: tacit.LinearNetwork(u * unit.inner, v * unit.outer) for name, (u, v) in CASES.items()}
     theta = cases["case 1"].predictor()
@@ -48,7 +48,7 @@ def imbalanced_starts(problem: Regression, width: int, rng: np.random.Generator)
 
 
 def setting(problem: Regression, starts: dict[str, Any]) -> dict[str, Any]:
-    """Of every start: the imbalance, the rate that it guarantees, and how far its predictor is from case 1's.
+    """For every start: the imbalance, the guaranteed rate, and the distance of its predictor from case 1.
 
     Theorem 1 is L(t) ≤ e^{−2λ_r(Σ_x)ct} L(0) for L = ½‖Y − XUVᵀ‖², whose least value is 0 here: the inputs
     are linearly independent. The averaged loss is 2L/n, so its flow is 2/n times as fast (the footnote of
@@ -62,13 +62,13 @@ def setting(problem: Regression, starts: dict[str, Any]) -> dict[str, Any]:
 
 
 def accuracy_at_start(problem: Regression, model: Any) -> float:
-    """−log of the averaged loss at the start."""
+    """−log of the initial averaged loss."""
     residual = problem.y - problem.X @ model.predictor().ravel()
     return float(-np.log(np.mean(residual**2)))
 
 
 def label_of(data: xr.Dataset, name: str) -> str:
-    """Case, deviations and imbalance, as in the legend of the paper."""
+    """The label of a case: standard deviations and imbalance, as in the paper."""
     if name == BALANCED:
         return "balanced, $c=0$"
     inner, outer = CASES[name]
@@ -77,7 +77,7 @@ def label_of(data: xr.Dataset, name: str) -> str:
 
 
 def draw_bounds(data: xr.Dataset, ax: Any, clock: float, end: float) -> None:
-    """L(0)·e^{−rate·t} as dashed lines, for the starts with a guarantee; time in units of `clock`."""
+    """Draw L(0)·e^{−rate·t} as dashed lines, for starts with a guaranteed rate; time in units of `clock`."""
     first = float(np.exp(-data.first))
     for name in CASES:
         last = first * np.exp(-float(data.guaranteed.sel(start=name)) * end)
@@ -86,23 +86,23 @@ def draw_bounds(data: xr.Dataset, ax: Any, clock: float, end: float) -> None:
 
 
 def setting_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """The starts differ in nothing but their imbalance."""
+    """Claims that the starts differ in their imbalance only."""
     text = "all starts have the same end-to-end matrix (largest relative difference)"
-    yield at_most(1e-12, "rounding, and room").claim(text, data.apart.max(skipna=False))
-    yield at_most(1e-12, "rounding, and room").claim(
-        "the balanced start has no imbalance (c, relative to the least of the others)",
+    yield at_most(1e-12, "round-off, with a safety margin").claim(text, data.apart.max(skipna=False))
+    yield at_most(1e-12, "round-off, with a safety margin").claim(
+        "the balanced start has no imbalance (c, relative to the smallest of the others)",
         data.level.sel(start=BALANCED) / data.level.sel(start=list(CASES)).min(skipna=False),
     )
 
 
 def bound_claims(above: xr.DataArray, tight: Any, near: Threshold, rate: float) -> Iterator[Claim]:
     """Theorem 1: by how much log L is above the bound, and rates over the guaranteed one."""
-    text = "the loss is never above the bound (most of log(L/bound))"
-    yield at_most(0.0, "that is the theorem").claim(text, above.max(skipna=False))
-    text = "case 3: the bound is almost tight (average rate over the guaranteed one)"
-    why = "a tenth faster than guaranteed at most; not slower, by the theorem"
+    text = "the loss is never above the bound (largest log(L/bound))"
+    yield at_most(0.0, "the theorem").claim(text, above.max(skipna=False))
+    text = "case 3: the bound is almost tight (average rate relative to the guaranteed one)"
+    why = "at most a tenth faster than guaranteed; not slower, by the theorem"
     yield within(1.0, 1.1, why).claim(text, tight)
-    text = "case 2: the bound has the asymptotic rate (last rate over the guaranteed one)"
+    text = "case 2: the bound has the asymptotic rate (last rate relative to the guaranteed one)"
     yield near.claim(text, rate)
 
 
@@ -118,13 +118,13 @@ def bound_claims(above: xr.DataArray, tight: Any, near: Threshold, rate: float) 
 )
 class LossFromImbalancedStarts:
     """Gradient flow on the averaged loss from one end-to-end matrix at three levels of imbalance and at none,
-    with the bounds of Theorem 1; and how many times faster than guaranteed the loss falls (Figure 2).
+    with the bounds of Theorem 1; and the ratio of the rate to the guaranteed rate (Figure 2).
     """
 
     def data(
         self, samples: int, features: int, width: int, points: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """The time at which each of the flows reaches each loss."""
+        """Compute the time at which each flow reaches each loss."""
         rng = np.random.default_rng(seed)
         problem = white_inputs(samples, features, rng)
         starts = imbalanced_starts(problem, width, rng)
@@ -139,7 +139,7 @@ class LossFromImbalancedStarts:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """Loss against time with the bounds, and the rate over the guaranteed one against the loss."""
+        """Draw the loss with its bounds against time, and the rate relative to the guaranteed one."""
         loss = np.exp(-data.accuracy)
         shown = data.time.sel(start=list(CASES))
         end = 1.1 * float(shown.interp(accuracy=-np.log(1e-10)).max())
@@ -157,31 +157,31 @@ class LossFromImbalancedStarts:
         axes[1].set(xlabel="loss", ylabel="decay rate / guaranteed rate", ylim=(0.9, None))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Imbalance hastens convergence, within and sometimes at the bound."""
+        """Imbalance accelerates convergence, as bounded by the theorem; the bound is nearly attained."""
         yield from setting_claims(data)
         late = data.time.interp(accuracy=-np.log(SMALL))
         order = np.argsort(data.level.sel(start=list(CASES)).values)
         times = late.sel(start=list(CASES)).values[order]
-        text = f"the larger the imbalance, the sooner the loss is {SMALL:g} (least ratio of times)"
+        text = f"the larger the imbalance, the sooner the loss reaches {SMALL:g} (smallest ratio of times)"
         yield at_least(1.2, "a fifth sooner").claim(text, least(times[:-1] / times[1:]))
-        text = "the balanced start is slowest (its time over the longest of the others)"
+        text = "the balanced start is slowest (its time relative to the longest other)"
         yield at_least(1.2, "a fifth later").claim(text, late.sel(start=BALANCED) / times.max())
         gained = (data.accuracy - data.first)[1:]
         bound = data.guaranteed * data.time[:, 1:]
         tight = (gained / bound).sel(start="case 3")[-1]
-        why = "well within the factor of 2 that Theorem 1 gains; slower it cannot be but for rounding"
+        why = "well within the factor of 2 in Theorem 1; not slower, except for round-off"
         yield from bound_claims(bound - gained, tight, within(0.999, 1.5, why), _rates(data)[0][1, -1])
 
 
 def _rates(data: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """−d log L/dt over the guaranteed rate for the three cases, between recorded losses; and −log L there."""
+    """−d log L/dt relative to the guaranteed rate for the three cases, and −log L."""
     cases = data.sel(start=list(CASES))
     accuracy = data.accuracy.values
     rate = np.diff(accuracy) / np.diff(cases.time.values, axis=1)
     return rate / cases.guaranteed.values[:, None], (accuracy[1:] + accuracy[:-1]) / 2
 
 
-STEP = 5e-4  # of gradient descent in Appendix A.1
+STEP = 5e-4  # step size of gradient descent in Appendix A.1
 _MARKERS = {"case 1": "s", "case 2": "^", "case 3": "o", BALANCED: "D"}
 
 
@@ -203,7 +203,7 @@ class DescentFromImbalancedStarts:
     def data(
         self, samples: int, features: int, width: int, most: int, marks: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """The loss at some of the iterations, and the time of the flow at the same loss."""
+        """Compute the loss at some iterations, and the time of the flow at the same loss."""
         rng = np.random.default_rng(seed)
         problem = white_inputs(samples, features, rng)
         starts = imbalanced_starts(problem, width, rng)
@@ -227,7 +227,7 @@ class DescentFromImbalancedStarts:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Loss against iterations: flow as lines, gradient descent as markers, bounds dashed."""
+        """Draw the loss against iterations: flow (lines), gradient descent (markers), bounds (dashed)."""
         most = data.attrs["most"]
         every = max(1, data.sizes["mark"] // 13)
         for name in data.start.values:
@@ -243,11 +243,11 @@ class DescentFromImbalancedStarts:
         ax.figure.legend(loc="outside upper center", ncols=2)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The steps are small enough, and what the figure says of the flow holds of them."""
+        """Gradient descent agrees with the flow, and the claims about the flow hold for it."""
         yield from setting_claims(data)
         flow_step = data.time[:, 1:] / STEP
         yield at_most(0.01, "the width of the lines").claim(
-            "gradient descent is at the flow's loss at the flow's time (largest relative difference)",
+            "gradient descent has the loss of the flow at the same time (largest relative difference)",
             np.abs(data.iteration[:, 1:] / flow_step - 1).max(skipna=False),
         )
         order = np.argsort(data.level.values)
@@ -261,5 +261,5 @@ class DescentFromImbalancedStarts:
         tight = (gained / bound).sel(start="case 3")[-1]
         late = data.sel(start="case 2").isel(mark=[-3, -1])
         rate = float(late.accuracy.diff("mark")[0] / (late.iteration.diff("mark")[0] * STEP))
-        slow = within(0.9, 2.0, "of its size: so many steps do not reach the asymptotic rate")
+        slow = within(0.9, 2.0, "the same order of magnitude; the steps do not reach the asymptotic rate")
         yield from bound_claims(bound - gained, tight, slow, ratio(rate, float(late.guaranteed)))

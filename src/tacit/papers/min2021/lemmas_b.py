@@ -1,6 +1,6 @@
-r"""Lemmas B.1 to B.4 of Min et al. 2021 where its proofs use them, on the matrices of a network and its data.
+r"""Lemmas B.1 to B.4 of Min et al. 2021, on the matrices to which its proofs apply them.
 
-They are classics about any matrices; here they tell how much each step of the proofs gives away.
+They are well-known facts about matrices; the measured values show how much each step of the proofs loses.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tacit.papers.min2021.network import (
 )
 from tacit.papers.quadrature import Panels
 
-_FALL = 12.0  # log(‖E(0)‖²/‖E‖²) until which (25) is looked at: later E is near the accuracy of the flow
-_ZERO = 1e-12  # relative: a singular value below it is rounding
+_FALL = 12.0  # log(‖E(0)‖²/‖E‖²) up to which (25) is checked; later E is close to the accuracy of the flow
+_ZERO = 1e-12  # relative singular values below this are round-off
 
 
 @theorem("min2021/lemmaB.1", flows=2)
 def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
     """u' ≤ βu implies u(t) ≤ u(0)exp(∫β), here for (25): u = ‖E‖², β = −2λ_r(Σ_x)(λ_r(U₁U₁ᵀ) + λ_m(VVᵀ)).
 
-    Grönwall's inequality with (25), before the imbalance replaces what changes with time.
+    Grönwall's inequality with (25), before the time-dependent rate is replaced by the imbalance.
 
     The share ∫|β|/log(u(0)/u) is between that of Theorem 1 and 1.
     """
@@ -58,7 +58,7 @@ def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
 def lemma_b2(model: Any, X: Any, y: Any) -> Parts:
     """σ_{i+j−1}(ABᵀ) ≤ σᵢ(A)σⱼ(B), here for A = Σ_x^{½}U₁ and B = V.
 
-    Weyl's inequality for singular values; matrices of fewer rows are filled up with zeros.
+    Weyl's inequality for singular values; smaller matrices are padded with zeros.
     """
     yield linear_network(model)
     parts = split(model, X, y)
@@ -78,7 +78,7 @@ def lemma_b2(model: Any, X: Any, y: Any) -> Parts:
 def lemma_b3(model: Any, X: Any, y: Any) -> Parts:
     """σᵢ(A)σ_n(B) ≤ σᵢ(AB) for B of n rows and at least as many columns, here for A = Σ_x^{½} and B = U₁.
 
-    Lemma B.3, printed with <: equal singular values of X make it an equality.
+    Lemma B.3, printed with <; it is an equality if X has equal singular values.
     """
     yield linear_network(model)
     parts = split(model, X, y)
@@ -96,7 +96,7 @@ def lemma_b3(model: Any, X: Any, y: Any) -> Parts:
 def lemma_b4(model: Any, X: Any, y: Any) -> Parts:
     """λ_n(A)tr B ≤ tr AB ≤ λ₁(A)tr B for symmetric A and B ⪰ 0, here A = U₁U₁ᵀ and B = Σ_x^{½}EEᵀΣ_x^{½}.
 
-    The trace inequality as in (23), at the start.
+    The trace inequality as in (23), at initialization.
     """
     yield linear_network(model)
     parts = split(model, X, y)

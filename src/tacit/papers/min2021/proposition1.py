@@ -1,4 +1,4 @@
-"""Proposition 1 of Min et al. 2021, and how far from the minimum norm a network can end.
+"""Proposition 1 of Min et al. 2021, and a bound on the distance to the minimum-norm solution.
 
 Errata
 ------
@@ -19,14 +19,14 @@ from tacit.papers import Assumption, Bound, Parts, theorem
 from tacit.papers.min2021.network import RTOL, Split, ended, linear_network, product_rounding, split
 from tacit.solvers.networks.bounds import distance_bound
 
-_ORTHOGONAL = 1e-12  # relative: a product of weights below it is rounding
+_ORTHOGONAL = 1e-12  # relative products of weights below this are round-off
 
 
 @theorem("min2021/proposition1", flows=2, shell="--model linear --width 500 --start orthogonal")
 def proposition1(model: Any, X: Any, y: Any) -> Parts:
     """V(0)U₂(0)ᵀ = 0, U₁(0)U₂(0)ᵀ = 0 and L(∞) = L* imply U(∞)V(∞)ᵀ = Θ̂, the minimum-norm solution.
 
-    Proposition 1; where the flow is stopped, Σ_x^{−1/2}E is still missing, and nothing else.
+    Proposition 1; a stopped flow differs from Θ̂ by Σ_x^{−1/2}E only.
     """
     yield linear_network(model)
     parts = split(model, X, y)
@@ -53,7 +53,7 @@ def distance(model: Any, X: Any, y: Any) -> Parts:
     Not in the paper: the distance that Theorem 2 bounds, from Λ alone, for any start and any width.
 
     The least bound over μ and its proof are those of `tacit.solvers.networks.bounds.distance_bound`. It holds
-    at every instant with the solution of least norm for the outputs of that instant: here those of its end.
+    at every time with the minimum-norm solution for the outputs at that time; here at the end.
     """
     yield linear_network(model)
     parts = split(model, X, y)
@@ -68,11 +68,11 @@ def distance(model: Any, X: Any, y: Any) -> Parts:
 
 
 def _layer_sizes(parts: Split) -> float:
-    """‖[V; U₁]‖·‖U₂‖, or where U₂ is rounding itself what the product would be if it were not."""
+    """‖[V; U₁]‖·‖U₂‖, with U₂ replaced by the size of the layers if it is round-off."""
     stacked = math.hypot(float(np.linalg.norm(parts.outer)), float(np.linalg.norm(parts.seen)))
     return stacked * max(float(np.linalg.norm(parts.unseen)), stacked)
 
 
 def _imbalance_rounding(parts: Split) -> float:
-    """What rounding of weights at the start, which changes Λ for good, may add to ‖V‖ at the end."""
+    """A bound on the change of ‖V‖ at the end due to round-off of the initial weights, which changes Λ."""
     return math.sqrt(10 * EPS * float(np.linalg.norm(parts.seen) ** 2 + np.linalg.norm(parts.outer) ** 2))

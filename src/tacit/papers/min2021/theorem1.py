@@ -1,9 +1,9 @@
-r"""Theorem 1 of Min et al. 2021: the loss falls at the rate of the imbalance, at the least.
+r"""Theorem 1 of Min et al. 2021: the imbalance bounds the rate of convergence from below.
 
 What weights do in Min et al. 2021: Λ is conserved, they converge, and in another parametrization too.
 
-All of it is about Z = [V; U₁], Z' = A_Z Z with ‖A_Z‖ = ‖Σ_x^{1/2}E‖ (equation 27). The flow knows Z Zᵀ only,
-so it is followed with as many columns as Z has rows, whatever the width of the network.
+The statements concern Z = [V; U₁], Z' = A_Z Z with ‖A_Z‖ = ‖Σ_x^{1/2}E‖ (equation 27). The flow depends on Z
+Zᵀ only, so it is computed with as many columns as Z has rows, for any width of the network.
 
 Errata
 ------
@@ -49,9 +49,9 @@ from tacit.papers.min2021.network import (
     stacked,
 )
 
-_INSTANTS = 121  # of the flow that are looked at, evenly in the logarithm of log(L(0) − L*)/(L − L*)
-_EARLY = 1e-3  # the first of these
-_NOISE = 5.0  # times the rounding of E: the absolute accuracy of E along a flow of that rtol
+_INSTANTS = 121  # recorded times, evenly in the logarithm of log((L(0) − L*)/(L − L*))
+_EARLY = 1e-3  # log((L(0) − L*)/(L − L*)) at the first of them
+_NOISE = 5.0  # the absolute accuracy of E along the flow, in units of its round-off
 
 
 @theorem("min2021/theorem1", flows=2)
@@ -60,12 +60,12 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
 
     Printed: The proof has λ_n(Σ_x) for λ_r(Σ_x), the smallest that is not 0.
 
-    Theorem 1, equation 10, until L − L* is down_to of what it was.
+    Theorem 1, equation 10, until (L − L*)/(L(0) − L*) = down_to.
 
-    The bound holds where the share 2λ_r(Σ_x)ct / log((L(0) − L*)/(L − L*)) is at most 1, and the proof gives
-    the rate at every instant too. The factor 2 is tight: where the targets are 0 and X has equal singular
-    values, a network of width r + m or more tends to U₁Vᵀ = 0. There c = λ_r(U₁U₁ᵀ) + λ_m(VVᵀ), and the
-    slowest part of E falls at just the guaranteed rate.
+    The bound holds where the share 2λ_r(Σ_x)ct / log((L(0) − L*)/(L − L*)) is at most 1, and the proof bounds
+    the rate at every time, too. The factor 2 is tight: if the targets are 0 and X has equal singular values,
+    a network of width r + m or more tends to U₁Vᵀ = 0. There c = λ_r(U₁U₁ᵀ) + λ_m(VVᵀ), and the slowest part
+    of E falls at just the guaranteed rate.
     """
     yield linear_network(model)
     down_to = between(down_to, "down_to", 0, 0.9)
@@ -87,20 +87,20 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
 
 
 def _fall(model: tacit.LinearNetwork, parts: Split, falls: Float) -> tuple[Float, Float]:
-    """log((L(0) − L*)/(L − L*)), as asked for where the flow gets there, and the time."""
+    """log((L(0) − L*)/(L − L*)) at the recorded times, and the times."""
     start = math.log(2) - 2 * math.log(float(np.linalg.norm(parts.error)))
     flow = tacit.flow(model, parts.inputs, parts.targets, loss=LOSS, at=start + falls, rtol=RTOL)
     return flow.accuracy - start, flow.time
 
 
-_CONSERVED = 1e-8  # relative: what the integration of a flow may add to Λ
+_CONSERVED = 1e-8  # relative tolerance for the change of Λ along an integrated flow
 
 
 @theorem("min2021/imbalance", about=("Claim",))
 def imbalance(model: Any, X: Any, y: Any) -> Parts:
     """Λ = U₁ᵀU₁ − VᵀV does not change along the flow.
 
-    The Claim of Section 2.2: ‖Λ(t) − Λ(0)‖, relative to ‖U₁‖² + ‖V‖², the largest on the way.
+    The Claim of Section 2.2: the largest ‖Λ(t) − Λ(0)‖ along the flow, relative to ‖U₁‖² + ‖V‖².
     """
     parts, Z = yield from _course(model, X, y)
     rank = len(parts.sizes)
@@ -141,7 +141,7 @@ def appendix_d(model: Any, X: Any, y: Any, alpha: float = 0.5) -> Parts:
 
     Printed: (28) and (29) have a minus on the right too many; (30) and (31) do not use it.
 
-    Appendix D, equations 30 and 31: the parametrization of tangent kernels, at twenty instants.
+    Appendix D, equations 30 and 31: the NTK parametrization, at twenty times.
 
     (28) and (29) have a minus too many on the right, with which the flow would climb; (30) and (31) do not
     use it.
@@ -163,7 +163,7 @@ def appendix_d(model: Any, X: Any, y: Any, alpha: float = 0.5) -> Parts:
 
 
 def _course(model: Any, X: Any, y: Any) -> Any:
-    """What is assumed: returns the split and Z at all instants."""
+    """Yield the assumptions; return the split and Z at all recorded times."""
     yield linear_network(model)
     parts = split(model, X, y)
     yield above_minimum(parts, 100)

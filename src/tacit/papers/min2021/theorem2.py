@@ -6,7 +6,7 @@ Weights of standard deviation h^{−α}, ¼ < α ≤ ½, are almost orthogonal i
     √h − (√(m+D) + τ) ≤ σ(h^α[U; V]) ≤ √h + (√(m+D) + τ),     τ = √(2 log(2/δ)),        (equation 32)
 
 for all m + D singular values (Davidson and Szarek 2001, Theorem 2.13). Everything else follows from this
-event, for certain; so it is measured here, on the weights given, and stands among the assumptions.
+event deterministically. It is therefore checked for the given weights and listed as an assumption.
 
 Three constants differ from print. Lemma E.1 grants 1 − 2exp(−δ²); the cited theorem, 1 − 2exp(−δ²/2).
 Equation 32 and all that follows have ½log(2/δ) for τ, which neither form gives and which is smaller unless
@@ -16,7 +16,7 @@ depends on (λ₁/λ_r)² and not on λ₁/λ_r³, which would change with the u
 At which power of the width the distance to least norm falls, for every α of Theorem 2 of Min et al. 2021.
 
 The figures of the paper have α = ½. Theorem 2 bounds the distance by a multiple of h^{½−2α}, ¼ < α ≤ ½, and
-that is the power which is seen: ‖U₂V(∞)ᵀ‖ is about ‖U₂V(0)ᵀ‖, a product of almost orthogonal rows. For α < ½
+that is the observed power: ‖U₂V(∞)ᵀ‖ is about ‖U₂V(0)ᵀ‖, a product of almost orthogonal rows. For α < ½
 this takes an imbalance, of the order of h^{1−2α}, that is not small beside ‖Θ̂‖.
 
 Errata
@@ -94,7 +94,7 @@ def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
 
     Printed: ½log(2/δ) for τ = √(2log(2/δ)), from a tail of 2exp(−t²) in Lemma E.1, which is 2exp(−t²/2).
 
-    Lemma 1, equations 17 to 19, in Frobenius norms; its outcome depends on the inputs alone.
+    Lemma 1, equations 17 to 19, in Frobenius norms; the result depends on the inputs only.
     """
     yield linear_network(model)
     X = model.as_inputs(X)
@@ -168,7 +168,7 @@ def _log_width(parts: Split, power: float, delta: float) -> float:
 
 
 def _concentrated(model: tacit.LinearNetwork, power: float, spread: float) -> Assumption:
-    """Equation 32, on these weights."""
+    """Equation 32 for these weights."""
     stacked, root = np.vstack([model.outer, model.inner]), math.sqrt(model.inner.shape[1])
     squares = np.linalg.eigvalsh(stacked @ stacked.T)[[0, -1]]
     smallest, largest = np.sqrt(np.maximum(squares, 0.0)) * model.inner.shape[1] ** power
@@ -180,16 +180,19 @@ def _concentrated(model: tacit.LinearNetwork, power: float, spread: float) -> As
 
 
 def _grown(factor: float, exponent: float) -> float:
-    """factor·exp(exponent), ∞ where it is beyond the range of floats."""
+    """factor·exp(exponent), ∞ if it overflows."""
     if factor == 0:
         return 0.0
     logarithm = math.log(factor) + exponent
     return math.exp(logarithm) if logarithm < 709 else math.inf
 
 
-_DRAWS = 2  # of starts that are almost the same at every width: their exponents hardly vary
-_LEFT, _RTOL = 1e-4, 1e-6  # of ‖E(0)‖ at the end of a flow, and its accuracy: a distance to 1e-3
-_SLACK = 0.1  # of the exponent: what is above leading order in the width makes less than half of it
+_DRAWS = 2  # number of draws; the draws at different widths are similar, so that the exponent hardly varies
+_LEFT, _RTOL = (
+    1e-4,
+    1e-6,
+)  # ‖E‖/‖E(0)‖ at the end of a flow, and its tolerance, for distances accurate to 1e-3
+_SLACK = 0.1  # of the exponent: higher orders in the width contribute less than half of it
 
 
 @theorem("min2021/rate", flows=6, about=("Theorem 2",))
@@ -201,9 +204,9 @@ def rate(
     widths: tuple[int, ...] = (500, 2000, 8000),
     seed: int = 0,
 ) -> Parts:
-    """U, V ~ N(0, h^{−2α}), ¼ < α ≤ ½: the distance ‖U(∞)V(∞)ᵀ − Θ̂‖ falls like h^{½−2α}.
+    """U, V ~ N(0, h^{−2α}), ¼ < α ≤ ½: the distance ‖U(∞)V(∞)ᵀ − Θ̂‖ decreases like h^{½−2α}.
 
-    The power of the width in Theorem 2; the model gives numbers of features and outputs alone.
+    The power of the width in Theorem 2; only the numbers of features and outputs of the model are used.
 
     widths, seed: of the Gaussian networks whose distance is fitted; its root mean square over two draws,
     which are narrow factors of them (`gaussian_factor`).
@@ -229,7 +232,7 @@ def rate(
 
 
 def _distance(parts: Split, X: Any, y: Any, width: int, power: float, seed: list[int]) -> tuple[float, bool]:
-    """‖U(∞)V(∞)ᵀ − Θ̂‖_F² of one draw, and whether its flow has arrived."""
+    """‖U(∞)V(∞)ᵀ − Θ̂‖_F² of one draw, and whether its flow has converged."""
     features, rows = len(parts.basis), len(parts.basis) + len(parts.outer)
     Z = gaussian_factor(rows, width, np.random.default_rng(seed)) * width ** (0.5 - power)
     drawn = tacit.LinearNetwork(Z[:features], Z[features:])
@@ -249,5 +252,5 @@ def _increasing(widths: Any) -> list[int]:
 
 
 def _whole(value: Any, name: str, least: int) -> int:
-    """A whole number, as the command line gives it too: 500.0."""
+    """A whole number, possibly given as a float such as 500.0."""
     return whole(int(value) if isinstance(value, float) and value.is_integer() else value, name, least)

@@ -1,4 +1,4 @@
-"""What the figures of Min et al. 2021 are computed from: their data, and their gradient descent."""
+"""Data and gradient descent for the figures of Min et al. 2021."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AVERAGED = tacit.losses.Square("mean")  # the loss of Section 4, ‖Y − XUVᵀ
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Samples as rows of X, and one response for each."""
+    """Samples as rows of X, and one target for each."""
 
     X: Float
     y: Float
@@ -32,17 +32,17 @@ class Regression:
 
     @cached_property
     def minimum(self) -> Float:
-        """Θ̂, the solution of minimum norm (equation 11)."""
+        """Θ̂, the minimum-norm solution (equation 11)."""
         return np.asarray(tacit.limit(Quadratic(), self.X, self.y).predictor)
 
     def unseen(self, predictor: Float) -> Float:
-        """Φ₂Φ₂ᵀw: the part of a predictor that the data do not see."""
+        """Φ₂Φ₂ᵀw: the part of a predictor outside the row space of the data."""
         rows = self.svd[2]
         return np.asarray(predictor - rows.T @ (rows @ predictor))
 
 
 def gaussian_inputs(samples: int, features: int, rng: np.random.Generator) -> Regression:
-    """Independent entries x ~ N(0, 1/D) (Appendix A.2)."""
+    """Inputs with independent entries x ~ N(0, 1/D) (Appendix A.2)."""
     return _respond(rng.standard_normal((samples, features)) / np.sqrt(features), rng)
 
 
@@ -53,33 +53,33 @@ def white_inputs(samples: int, features: int, rng: np.random.Generator) -> Regre
 
 
 def _respond(X: Float, rng: np.random.Generator) -> Regression:
-    """y = XΘ + ε with Θ ~ N(0, I/D) and ε ~ N(0, 0.01²)."""
+    """Targets y = XΘ + ε with Θ ~ N(0, I/D) and ε ~ N(0, 0.01²)."""
     samples, features = X.shape
     truth = rng.standard_normal(features) / np.sqrt(features)
     return Regression(X, X @ truth + 0.01 * rng.standard_normal(samples))
 
 
 def follow(model: Any, problem: Regression, at: Any, rtol: float) -> Any:
-    """Gradient flow on the averaged loss, at these accuracies; an error if it does not get there."""
+    """Gradient flow on the averaged loss, recorded at these accuracies; raises if it does not converge."""
     trajectory = tacit.flow(model, problem.X, problem.y, loss=AVERAGED, at=at, rtol=rtol)
     return arrived(trajectory, f"the flow of {model!r} stopped early: {trajectory.reason}")
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Gradient descent: the accuracy −log loss of every iterate from the start on, and the last predictor."""
+    """Gradient descent: the accuracy −log(loss) of every iterate, and the last predictor."""
 
     accuracy: Float
     predictor: Float
 
     @property
     def iterations(self) -> int:
-        """How many steps were made."""
+        """The number of steps."""
         return len(self.accuracy) - 1
 
 
 def descend(model: Any, problem: Regression, *, step: float, loss: float, most: int) -> Descent:
-    r"""Fixed steps on the averaged loss until it is below `loss`, at most so many (Appendix A).
+    r"""Run gradient descent on the averaged loss until it is below `loss` (Appendix A).
 
     With X = W S Φ₁ᵀ, E = WᵀY − S U₁Vᵀ and G = (2η/n) S E, a step is U₁ ← U₁ + G V and V ← V + Gᵀ U₁. It
     multiplies [U₁; V] from the left and leaves U₂ alone, so hidden units are rotated until as many as there
@@ -92,7 +92,7 @@ def descend(model: Any, problem: Regression, *, step: float, loss: float, most: 
     outside = (model.inner - rows.T @ inner) @ units.T
     U, v, target = inner @ units.T, model.outer[0] @ units.T, left.T @ problem.y
     losses = []
-    while True:  # in einsum: at this size the threads of a product cost more than the product
+    while True:  # einsum, because threads slow down matrix products of this size
         error = target - sizes * np.einsum("ij,j", U, v)
         losses.append(error @ error / len(problem.y))
         if losses[-1] < loss or len(losses) > most:

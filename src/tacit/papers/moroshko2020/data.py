@@ -1,7 +1,7 @@
-"""Three points in three dimensions with the properties that Moroshko et al. 2020 draw in Figures 3, 4, 6, 7.
+"""Three points in three dimensions with the properties shown in Figures 3, 4, 6, 7 of Moroshko et al. 2020.
 
-The paper does not print its points; these have what each of its figures is about. Rows are y_n x_n: all
-labels are +1.
+The paper does not print its points; these have the properties that its figures illustrate. Rows are y_n x_n,
+so that all labels are +1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEEP_LOCAL_END: Float = np.array([[0.56, 1.43, 0.41], [1.12, 1.01, -0.86], [0.34
 """Figure 4b: at depth 3 small scales end at a local ℓ_{2/3} margin, (2.941, 0, 0), large ones do not."""
 
 LABELS: Float = np.ones(3)
-"""Of the three samples, in every dataset."""
+"""The labels of the three samples in every dataset."""
 
 ALL: dict[str, Float] = {
     "3b": SAME_SUPPORT,

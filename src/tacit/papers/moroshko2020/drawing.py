@@ -1,4 +1,4 @@
-"""How figures of Moroshko et al. 2020 are drawn: the same colours of scales, the same marks in all planes."""
+"""Drawing functions shared by the figures of Moroshko et al. 2020."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tacit.papers.moroshko2020.trajectories import arc, azimuth_pitch
 from tacit.show.figures import RICH, TRUTH
 
 L1, SQUARE, CROSSING = "#E69F00", "#CC79A7", "0.45"
-_SHADES = np.array(  # scales, and from light to dark: more apart where figures have many of them
+_SHADES = np.array(  # from light to dark by scale; denser where figures have many scales
     [
         (1e-3, 0.01, 0.03, 0.1, 0.18, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4),
         (0.0, 0.08, 0.13, 0.2, 0.33, 0.4, 0.53, 0.62, 0.69, 0.76, 1.0),
     ]
 )
-_ALIKE = (0.1, 100.0)  # scales up to and from which flows of depth 2 can hardly be told apart
+_ALIKE = (0.1, 100.0)  # flows of depth 2 below the first and above the second scale nearly coincide
 _OUTLINED = {"mec": "k", "mew": 0.7, "ls": "none"}
 _END = {"ms": 8.5, "zorder": 6, **_OUTLINED}
 
@@ -29,14 +29,14 @@ def colour_of(scale: float) -> Any:
 
 
 def shade(rank: float) -> Any:
-    """From light (rank 0) to dark (rank 1)."""
+    """A colour from light (rank 0) to dark (rank 1)."""
     from matplotlib import colormaps
 
     return colormaps["viridis"](0.96 * (1 - rank))
 
 
 def drawn_as(scale: float, scales: Any) -> dict[str, Any]:
-    """The line of a scale among others: above smaller ones, and broad under one that goes the same way."""
+    """The line style of a scale: above smaller scales, and broad below a line that it coincides with."""
     alike = [each for each in sorted(scales) if _group(each) == _group(scale)]
     under = (len(alike) - 1 - alike.index(scale)) / max(len(alike) - 1, 1) if _group(scale) else 0.0
     return {
@@ -47,12 +47,12 @@ def drawn_as(scale: float, scales: Any) -> dict[str, Any]:
 
 
 def _group(scale: float) -> int:
-    """-1 and 1 for scales so small, or so large, that their flows of depth 2 can hardly be told apart."""
+    """-1 or 1 for scales so small or so large that their flows of depth 2 nearly coincide; else 0."""
     return int(scale >= _ALIKE[1]) - int(scale <= _ALIKE[0])
 
 
 def power_of_ten(value: float) -> str:
-    """As in print: 0.001, 0.1, 1, 100, then 10⁴."""
+    """A scale as text: 0.001, 0.1, 1, 100, then 10⁴."""
     exponent = round(np.log10(value))
     if abs(exponent) < 4 or not np.isclose(value, 10.0**exponent):
         return f"${value:g}$"
@@ -60,13 +60,13 @@ def power_of_ten(value: float) -> str:
 
 
 def draw_plane(data: xr.Dataset, ax: Any, *, infinite: bool = False) -> None:
-    """Flows, the ends of flows at fixed μ, the Q_μ path (and the infinite-scale flow), and the margins."""
+    """Draw flows, their ends at fixed μ, the Q_μ path, the infinite-scale flow, and the margins."""
     draw_flows(data, ax)
     for j in range(data.sizes["marked_mu"]):
         label = r"fixed $\mu=\alpha^D/\tilde\gamma$" if j == 0 else None
         ax.plot(*azimuth_pitch(data.crossing[:, j]), color=CROSSING, lw=0.8, ls=(0, (4, 2)), label=label)
     draw_path(data, ax)
-    squares = {"ms": 5, "color": SQUARE, "zorder": 6.3, **_OUTLINED}  # seen where they lie on a margin
+    squares = {"ms": 5, "color": SQUARE, "zorder": 6.3, **_OUTLINED}  # visible on top of a margin
     ax.plot(*azimuth_pitch(data.marked), "s", label=r"  at the $\mu$ given", **squares)
     if infinite:
         dots = {"color": RICH, "ls": (0, (1, 1.2)), "lw": 1.6, "zorder": 4}
@@ -77,7 +77,7 @@ def draw_plane(data: xr.Dataset, ax: Any, *, infinite: bool = False) -> None:
 
 
 def draw_flows(data: xr.Dataset, ax: Any, scales: Any = None) -> None:
-    """One curve for each scale."""
+    """Draw one curve for each scale."""
     scales = data.scale.values.tolist() if scales is None else scales
     for scale in scales:
         curve = azimuth_pitch(data.flow.sel(scale=scale))
@@ -85,13 +85,13 @@ def draw_flows(data: xr.Dataset, ax: Any, scales: Any = None) -> None:
 
 
 def draw_path(data: xr.Dataset, ax: Any) -> None:
-    """The Q_μ path, dashed."""
+    """Draw the Q_μ path, dashed."""
     style = {"color": "k", "gapcolor": "w", "ls": (0, (3, 2)), "lw": 1.1, "zorder": 3}
     ax.plot(*azimuth_pitch(data.path), label=r"$Q_\mu$ path", **style)
 
 
 def draw_ends(data: xr.Dataset, ax: Any) -> None:
-    """Where flows start, and the margins: ℓ2 a circle, ℓ1 a star (an edge where many share it)."""
+    """Draw the start and the margins: a circle for ℓ2, a star for ℓ1 (an edge if it is not unique)."""
     ax.plot(*azimuth_pitch(data.start), "^", color="k", ms=6.5, zorder=6, ls="none", label="start")
     ax.plot(*azimuth_pitch(data.l2), "o", color=TRUTH, label=r"$\ell_2$ margin", **_END)
     if np.ptp(data.l1_face.values, axis=0).max() > 0:
@@ -109,19 +109,19 @@ def draw_ends(data: xr.Dataset, ax: Any) -> None:
 
 
 def label_squares(data: xr.Dataset, ax: Any, offsets: Sequence[tuple[float, float] | None]) -> None:
-    """μ beside each square that has an offset, in points."""
+    """Write μ beside each square that has an offset in points."""
     for mu, where, offset in zip(data.marked_mu.values, data.marked.values, offsets, strict=True):
         if offset:
             label(ax, where, rf"$\mu=${power_of_ten(mu)}", offset)
 
 
 def label(ax: Any, direction: Any, text: str, offset: tuple[float, float], **options: Any) -> None:
-    """Words beside a direction, moved by so many points."""
+    """Write a label beside a direction, with an offset in points."""
     label_at(ax, azimuth_pitch(direction), text, offset, **options)
 
 
 def label_at(ax: Any, place: Any, text: str, offset: tuple[float, float], **options: Any) -> None:
-    """Words beside a place, moved by so many points, on a ground that keeps them readable."""
+    """Write a label beside a point, with an offset in points and a light background."""
     from matplotlib import patheffects
 
     right, up = offset
@@ -138,7 +138,7 @@ def label_at(ax: Any, place: Any, text: str, offset: tuple[float, float], **opti
 
 
 def frame(data: xr.Dataset, ax: Any, *, margin: float = 0.06) -> None:
-    """Axis limits to what the flows and paths cover."""
+    """Set the axis limits to the range of the flows and paths."""
     seen = [data[name].values.reshape(-1, 3) for name in ("flow", "path", "start", "l2", "l1_face")]
     for low_high, set_limits in zip(azimuth_pitch(np.vstack(seen)), (ax.set_xlim, ax.set_ylim), strict=True):
         known = low_high[np.isfinite(low_high)]
@@ -149,14 +149,14 @@ def frame(data: xr.Dataset, ax: Any, *, margin: float = 0.06) -> None:
 
 
 def legend_beside(ax: Any) -> None:
-    """The legend to the right of the axes, each name once."""
+    """Draw the legend to the right of the axes, with each name once."""
     handles, labels = ax.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     ax.legend(once.values(), once.keys(), loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1.9)
 
 
 def zoom(ax: Any, place: tuple[float, ...], azimuth: tuple[float, float], pitch: tuple[float, float]) -> Any:
-    """Axes inside the axes for a closer look at a part, which is framed."""
+    """Inset axes that magnify a framed part."""
     near = ax.inset_axes(place, xlim=azimuth, ylim=pitch)
     near.tick_params(left=False, bottom=False, labelleft=False, labelbottom=False)
     near.spines[:].set(visible=True, color="0.5")

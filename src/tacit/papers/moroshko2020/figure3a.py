@@ -1,12 +1,12 @@
-"""Directions that separate the data, on the sphere: Figure 3a of Moroshko et al. 2020.
+"""Figure 3a of Moroshko et al. 2020: directions that separate the data, on the sphere.
 
 Errata
 ------
 ### Section 5: two sentences that depend on the data
 - "The trajectories always remain inside" the separating cone: not always. On two support vectors and α =
-  0.001 the smallest margin falls to −0.095 before it rises for good (`moroshko2020/fig3a`).
-- Figure 5(b), slope 1 also at small α: where the flow of the average sample reaches the 5% level, as
-  here; otherwise γ̃ tends to a constant, and the slope over α^D in [1e-4, 1] is below 0.2 on the other
+  0.001 the smallest margin falls to −0.095 before it finally increases (`moroshko2020/fig3a`).
+- Figure 5(b), slope 1 also at small α: this holds if the flow of the average sample reaches the 5% level, as
+  here. Otherwise γ̃ tends to a constant, and the slope over α^D in [1e-4, 1] is below 0.2 on the other
   data of the figure.
 - **Test.** Both, with flows written from scratch: `tests/test_errata_classification.py`
 """
@@ -38,20 +38,20 @@ from tacit.papers.moroshko2020.trajectories import (
 from tacit.papers.reproduction import presets
 from tacit.show.figures import TRUTH
 
-VIEW = np.radians([66.0, 28.0])  # azimuth and pitch from which the sphere is seen
+VIEW = np.radians([66.0, 28.0])  # azimuth and pitch of the viewpoint
 OTHER = Setting(samples.TWO_SUPPORT_VECTORS, 2, (0.1,), 1e-6)
 _DENSE = 60  # points on an arc
-_SPARE = 0.06  # of the size of Figure 3b, around its trajectories
+_SPARE = 0.06  # margin around the trajectories, relative to the size of Figure 3b
 
 
 def direction(azimuth: Any, pitch: Any) -> Float:
-    """The unit vector with these coordinates."""
+    """The unit vector with this azimuth and pitch."""
     flat = np.cos(pitch)
     return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(pitch) + 0 * azimuth], axis=-1)
 
 
 def corners(normals: Float) -> Float:
-    """Of {w on the sphere: every normal·w ≥ 0}, in order around it."""
+    """The corners of {w on the sphere: every normal·w ≥ 0} in cyclic order."""
     crossings = [np.cross(a, b) for a, b in combinations(normals, 2)]
     ends = unit([sign * c for c in crossings for sign in (1, -1) if np.linalg.norm(c) > 1e-9])
     ends = ends[(ends @ normals.T >= -1e-12).all(axis=1)]
@@ -61,7 +61,7 @@ def corners(normals: Float) -> Float:
 
 
 def outline(ends: Float) -> Float:
-    """Great circles from each corner to the next, and back to the first."""
+    """Arcs of great circles between consecutive corners."""
     arcs = []
     for a, b in zip(ends, np.roll(ends, -1, axis=0), strict=True):
         angle = np.arccos(np.clip(a @ b, -1, 1))
@@ -71,7 +71,7 @@ def outline(ends: Float) -> Float:
 
 
 def area(ends: Float) -> float:
-    """Of the polygon with these corners, as a share of the sphere: the sum of its angles (Girard)."""
+    """The area of the polygon with these corners, as a share of the sphere (Girard's theorem)."""
     angles = []
     for before, here, after in zip(np.roll(ends, 1, axis=0), ends, np.roll(ends, -1, axis=0), strict=True):
         ways = unit([w - (w @ here) * here for w in (before, after)])
@@ -87,10 +87,10 @@ def area(ends: Float) -> float:
     short="directions that separate",
 )
 class SeparatingDirections:
-    """The sphere of predictors' directions, the part that separates the data, and flows in it (Figure 3a)."""
+    """The sphere of directions, the part that separates the data, and flows in it (Figure 3a)."""
 
     def data(self, scales: list[float], instants: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """The trajectories of Figure 3b, and the outlines of what separates the data and of that figure."""
+        """Compute the trajectories of Figure 3b, its outline, and that of the separating directions."""
         seen = traces(ONE_SUPPORT, scales, instants, (), progress)
         ends = margins(ONE_SUPPORT)
         grey = corners(ONE_SUPPORT.rows)
@@ -112,7 +112,7 @@ class SeparatingDirections:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """As seen from far away: what is behind is not drawn."""
+        """Draw the front of the sphere in orthographic projection."""
         from matplotlib.patches import Circle
 
         ax.add_patch(Circle((0, 0), 1, fc="0.98", ec="0.3", lw=0.9, zorder=0))
@@ -131,29 +131,31 @@ class SeparatingDirections:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 0.86))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Section 5 on Panel 3(a); that flows always separate the data is so here, but not on all data."""
+        """Claims of Section 5 about Panel 3(a); flows do not separate all data at all times."""
         yield from common_claims(data)
         (left, right), (bottom, top) = data.plane.values
         share = (right - left) * (np.sin(top) - np.sin(bottom)) / (4 * np.pi)
-        yield at_most(0.02).claim("Figure 3b is a small part of the sphere (share of it)", share)
-        text = "and of the directions that separate the data (share of them)"
+        yield at_most(0.02).claim("Figure 3b is a small part of the sphere (fraction)", share)
+        text = "and a small part of the directions that separate the data (fraction)"
         yield at_most(0.05).claim(text, ratio(share, float(data.separating)))
         margin = np.nan_to_num(data.flow.values @ data.rows.values.T, nan=-np.inf).min()
-        yield at_least(0.1).claim("all trajectories stay where the data are separated (least margin)", margin)
+        yield at_least(0.1).claim("all trajectories separate the data at all times (smallest margin)", margin)
         other = data.other_margin.values
-        yield at_least(0.1).claim("on other data, α = 0.001 begins there too (margin)", other[0])
-        yield at_most(-0.05).claim("but leaves for a while (its least margin)", least(other))
-        yield at_least(0.1).claim("and comes back (its last margin)", other[-1])
+        yield at_least(0.1).claim(
+            "on other data, the flow from α = 0.001 separates the data initially (margin)", other[0]
+        )
+        yield at_most(-0.05).claim("but not later (smallest margin)", least(other))
+        yield at_least(0.1).claim("and again at the end (last margin)", other[-1])
 
 
 def _range(values: Float) -> tuple[float, float]:
-    """The smallest and the largest of those that are known."""
+    """The smallest and the largest value, ignoring NaN."""
     known = values[np.isfinite(values)]
     return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
 
 def _seen(directions: Float) -> tuple[Float, Float]:
-    """Orthographic projection: to the right and up."""
+    """The coordinates in orthographic projection."""
     azimuth, pitch = VIEW
     right = direction(azimuth + np.pi / 2, 0.0)
     up = direction(azimuth, pitch + np.pi / 2)
@@ -163,7 +165,7 @@ def _seen(directions: Float) -> tuple[Float, Float]:
 
 
 def _draw_grid(ax: Any) -> None:
-    """Meridians and circles of latitude every 30 degrees, and the three axes."""
+    """Draw meridians and circles of latitude every 30 degrees, and the three axes."""
     around, steps = np.linspace(-np.pi, np.pi, 181), np.radians(np.arange(-150, 181, 30))
     for angle in steps:
         for line in (direction(angle, around / 2), direction(around, angle / 2 if abs(angle) < 3 else 0.0)):
@@ -175,7 +177,7 @@ def _draw_grid(ax: Any) -> None:
 
 
 def _draw_box(data: xr.Dataset, ax: Any) -> None:
-    """The part of the sphere that Figure 3b shows."""
+    """Draw the outline of the part of the sphere in Figure 3b."""
     (left, right), (bottom, top) = data.plane.values
     share = np.linspace(0, 1, _DENSE)
     across, along = left + share * (right - left), bottom + share * (top - bottom)

@@ -36,18 +36,18 @@ from tacit.papers.reproduction import presets
 
 
 def run(data: xr.Dataset, scale: float) -> xr.Dataset:
-    """The flow of one scale, with level: μ = α^D/γ̃ at its instants."""
+    """The flow of one scale, with level: μ = α^D/γ̃ at its recorded states."""
     one = data.sel(scale=scale)
     return one.assign(level=scale ** data.attrs["depth"] / one.accuracy)
 
 
 def closest(data: xr.Dataset, scale: float, end: str) -> float:
-    """How near the flow of this scale ever comes to a margin."""
+    """The smallest distance between the flow of this scale and a margin."""
     return float(apart(run(data, scale).flow, data[end]).min())
 
 
 def length(curve: Float) -> float:
-    """Of a curve, given by its vertices."""
+    """The length of a polygonal curve."""
     return float(apart(curve[1:], curve[:-1]).sum())
 
 
@@ -64,51 +64,53 @@ def large_scale_claims(data: xr.Dataset, near: dict[float, float]) -> Iterator[C
     for scale, distance in near.items():
         one = run(data, scale)
         followed = worst(one.off_path, (one.level <= 10) & (one.level > leaves))
-        text = f"α = {scale:g} first goes to the ℓ2 margin (smallest distance)"
+        text = f"α = {scale:g} first approaches the ℓ2 margin (smallest distance)"
         yield at_most(distance).claim(text, closest(data, scale, "l2"))
         text = f"α = {scale:g} then follows the Q_μ path{until} (largest distance at the same μ ≤ 10)"
         yield at_most(distance).claim(text, followed)
 
 
 def steady_support_claim(data: xr.Dataset) -> Claim:
-    """With no change at all, Condition 5 holds for every stopping accuracy."""
+    """If the support never changes, Condition 5 holds at every accuracy."""
     changes = data.sizes["kink"] + data.sizes["event"]
-    return at_most(0).claim("changes of support, on the Q_μ path and on the flow at infinite scale", changes)
+    return at_most(0).claim(
+        "changes of the support on the Q_μ path and on the flow at infinite scale", changes
+    )
 
 
 def differing_support(data: xr.Dataset) -> tuple[str, int]:
     """Words and number for a claim about the samples at which ℓ2 and ℓ1 margins differ."""
     differ = int((data.l2_support != data.l1_support).sum())
-    return "samples that support one of the ℓ2 and ℓ1 margins and not the other", differ
+    return "number of samples that support one of the ℓ2 and ℓ1 margins but not the other", differ
 
 
 def crossing_claims(data: xr.Dataset, target: str, name: str, power: tuple[float, float]) -> Iterator[Claim]:
     """Ends of flows at fixed μ converge to a point of a path, as a power of α."""
     large = data.cross_scale.values >= 10
     errors = apart(data.crossing, data[target]).max(axis=1)
-    text = f"at fixed μ larger scales end ever nearer to {name} (largest distance at the largest α)"
+    text = f"at fixed μ flows of larger scales end closer to {name} (largest distance at the largest α)"
     yield at_most(1e-6).claim(text, errors[-1])
-    text = f"at fixed μ the distance to {name} falls as a power of α, with exponent"
+    text = f"at fixed μ the distance to {name} is a power of α (exponent)"
     yield within(power[0], power[1]).claim(text, exponent(data.cross_scale.values[large], errors[large]))
 
 
 class Plane:
-    """A figure of one setting."""
+    """Base class of the figures with one setting."""
 
     setting: ClassVar[Setting]
     # Of the values of μ from their squares, in points.
     offsets: ClassVar[tuple[tuple[float, float] | None, ...]]
-    infinite: ClassVar[bool] = False  # with the flow at infinite scale?
+    infinite: ClassVar[bool] = False  # whether the flow at infinite scale is drawn
     margin: ClassVar[float] = 0.06
 
     def data(
         self, scales: list[float], instants: int, crossings: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """Flows, paths and margins, as directions."""
+        """Compute flows, paths and margins as directions."""
         return scene(self.setting, scales, instants, crossings, progress)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Flows, paths and margins, with μ beside its squares."""
+        """Draw flows, paths and margins, with μ beside the squares."""
         draw_plane(data, ax, infinite=self.infinite)
         label_squares(data, ax, self.offsets)
         frame(data, ax, margin=self.margin)
@@ -137,16 +139,16 @@ class OneSupport(Plane):
     offsets = (*[(-7.0, -5.0)] * 4, (-3.0, -9.0))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Section 5 on Panel 3(b)."""
+        """Claims of Section 5 about Panel 3(b)."""
         yield from common_claims(data)
-        yield within(1, 1).claim("ℓ1 margins there are", data.sizes["vertex"])
+        yield within(1, 1).claim("number of ℓ1 maximum margins", data.sizes["vertex"])
         yield at_most(0).claim(*differing_support(data))
-        yield at_least(0.1).claim("yet they are not the same (distance)", apart(data.l1, data.l2))
+        yield at_least(0.1).claim("the ℓ2 and ℓ1 margins differ (distance)", apart(data.l1, data.l2))
         yield steady_support_claim(data)
         yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
         pair = data.flow.sel(scale=100.0).values, data.flow.sel(scale=1e4).values
         between = max(off_curve(*pair).max(), off_curve(*pair[::-1]).max())
-        yield at_most(0.01).claim("α = 100 and α = 10000 cannot be told apart (largest distance)", between)
+        yield at_most(0.01).claim("α = 100 and α = 10000 coincide (largest distance)", between)
         ends = apart(data.flow[:, -1], data.l1)
         yield at_most(5e-3).claim("every scale ends at the ℓ1 margin (largest distance)", ends.max())
         yield from self._small_scales(data)
@@ -154,64 +156,68 @@ class OneSupport(Plane):
         yield from self._digits(data)
 
     def _small_scales(self, data: xr.Dataset) -> Iterator[Claim]:
-        text = "α = 0.001 does not visit the ℓ2 margin (smallest distance, over that of ℓ1 and ℓ2)"
+        text = "α = 0.001 does not approach the ℓ2 margin (smallest distance, relative to that of ℓ1 and ℓ2)"
         yield at_least(0.25).claim(text, ratio(closest(data, 0.001, "l2"), float(apart(data.l1, data.l2))))
         curves = (data.flow.sel(scale=scale).values for scale in (0.001, 1e4))
         small, large = (ratio(length(w), float(apart(w[0], w[-1]))) for w in curves)
-        yield at_most(1.05).claim("α = 0.001 heads straight for the ℓ1 margin (length over distance)", small)
-        yield at_least(1.3).claim("the way of α = 10000 is longer, by a factor of", ratio(large, small))
+        yield at_most(1.05).claim(
+            "α = 0.001 moves straight towards the ℓ1 margin (length over distance)", small
+        )
+        yield at_least(1.3).claim("the path of α = 10000 is longer (factor)", ratio(large, small))
         same = apart(data.crossing.sel(cross_scale=1.0), data.l1) / apart(data.marked, data.l1)
-        text = "at α = 1 too μ tells how near to ℓ1 the flow is (largest relative difference to the squares)"
+        text = "at α = 1, too, μ determines the distance to ℓ1 (largest relative difference to the squares)"
         yield at_most(0.1).claim(text, np.abs(same - 1).max())
 
     def _digits(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Digits of 1/ε at which flows are as near to ℓ1 as the last square: four million, and 434."""
+        """Digits of 1/ε at which flows are as close to ℓ1 as the last square: four million, and 434."""
         near = float(apart(data.marked[-1], data.l1))
         for scale, digits in ((100.0, 4.34e6), (1.0, 434.0)):
             one = run(data, scale)
             yield within(digits / 1.2, digits * 1.2).claim(
-                f"α = {scale:g} is as near to ℓ1 as the last square when the loss is 10^-(this)",
+                f"α = {scale:g} is as close to ℓ1 as the last square at a loss of 10^−k (k)",
                 reached_at(one.accuracy.values, apart(one.flow, data.l1), near) / np.log(10),
             )
 
 
 @figure("moroshko2020/fig3c", **SHALLOW, about=("Theorem 4",), seconds=10, short="many ℓ1 margins")
 class ManyEnds(Plane):
-    """Flows of depth 2 on data where many predictors have the largest ℓ1 margin (Figure 3c)."""
+    """Flows of depth 2 on data whose ℓ1 maximum margin is not unique (Figure 3c)."""
 
     setting = MANY_ENDS
     offsets = ((8.0, 0.0),) * 5
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Section 5 on Panel 3(c)."""
+        """Claims of Section 5 about Panel 3(c)."""
         yield from common_claims(data)
         edge = arc(data.l1_face.values)
-        yield at_least(0.5).claim("the largest ℓ1 margin is shared by an edge of length", length(edge))
+        yield at_least(0.5).claim("the ℓ1 maximum margins form an edge (length)", length(edge))
         yield steady_support_claim(data)
         ends = data.flow.values[:, -1]
-        text = "every scale ends at a largest ℓ1 margin (largest distance)"
+        text = "every scale ends at an ℓ1 maximum margin (largest distance)"
         yield at_most(1e-3).claim(text, off_curve(ends, edge).max())
-        text = "which one depends on the scale (distance of the ends of the smallest and the largest)"
+        text = (
+            "the end depends on the scale (distance between the ends of the smallest and the largest scale)"
+        )
         yield at_least(0.5).claim(text, apart(ends[0], ends[-1]))
         azimuth, _ = azimuth_pitch(ends)
-        text = "the end moves one way as the scale grows (smallest step)"
+        text = "the end moves monotonically as the scale grows (smallest step)"
         yield at_least(0.0).claim(text, least(np.diff(azimuth)))
         yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
-        text = "α = 10000 ends where the Q_μ path does (distance)"
+        text = "α = 10000 ends at the end of the Q_μ path (distance)"
         yield at_most(1e-6).claim(text, apart(ends[-1], data.path[-1]))
         yield from crossing_claims(data, "marked", "the square", (-2.1, -1.9))
 
 
 @figure("moroshko2020/fig3d", **SHALLOW, about=("Theorem 4",), seconds=14, short="support vectors leave")
 class SupportLeaves(Plane):
-    """Flows of depth 2 on data where support vectors leave, and the flow leaves the Q_μ path (Figure 3d)."""
+    """Flows of depth 2 that leave the Q_μ path because a support vector leaves (Figure 3d)."""
 
     setting = LEAVING
     offsets = (None, *[(8.0, -3.0)] * 3)
     infinite = True
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The plane with the flow at infinite scale, and a closer look at the ℓ2 margin."""
+        """Draw the plane with the flow at infinite scale, and a magnified part near the ℓ2 margin."""
         super().draw(data, ax)
         near = zoom(ax, (0.02, 0.5, 0.41, 0.49), (0.44, 0.558), (0.43, 0.578))
         draw_plane(data, near, infinite=True)
@@ -221,7 +227,7 @@ class SupportLeaves(Plane):
         self._draw_gap(data, near)
 
     def _draw_gap(self, data: xr.Dataset, ax: Any) -> None:
-        """An arrow from the path to the flow at infinite scale, at the first μ marked."""
+        """Draw an arrow from the path to the flow at infinite scale, at the first marked μ."""
         path, flow = (azimuth_pitch(data[name][0]) for name in ("marked", "marked_sweeping"))
         shape = {"arrowstyle": "<->", "connectionstyle": "arc3,rad=-0.45", "shrinkA": 3, "shrinkB": 2}
         ax.annotate("", flow, path, arrowprops={**shape, "lw": 0.8, "color": "0.2"}, zorder=6.2)
@@ -231,46 +237,48 @@ class SupportLeaves(Plane):
         label(ax, data.marked_sweeping[0], f"flow at {level},\n{gap:.2g} away", (9, -7), fontsize=7)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Section 5 on Panel 3(d), and its open question."""
+        """Claims of Section 5 about Panel 3(d), and its open question."""
         yield from common_claims(data)
         yield at_least(1).claim(*differing_support(data))
         kink, leaves = first(data.kink_mu.values), departure(data)
-        yield within(0.035, 0.045).claim("the Q_μ path has its first kink at μ₀", kink)
+        yield within(0.035, 0.045).claim("first kink of the Q_μ path, μ₀", kink)
         yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
         earlier = ratio(leaves, kink)
-        yield at_least(2).claim("samples leave the flow before the path: the first at μ/μ₀", earlier)
+        yield at_least(2).claim(
+            "samples leave the support of the flow before that of the path (first μ/μ₀)", earlier
+        )
         yield from self._open_question(data, leaves)
 
     def _open_question(self, data: xr.Dataset, leaves: float) -> Iterator[Claim]:
         near = {scale: data.crossing.sel(cross_scale=scale)[0] for scale in (1.0, 100.0, 1e4)}
         gap = {scale: float(apart(w, data.marked[0])) for scale, w in near.items()}
-        text = "larger scales follow the path a bit longer (distance at μ = 0.04: α = 1 over α = 100)"
+        text = "larger scales follow the path slightly longer (distance at μ = 0.04: α = 1 over α = 100)"
         yield at_least(1.5).claim(text, ratio(gap[1.0], gap[100.0]))
-        yield at_least(0.03).claim("but at μ = 0.04 even α = 10000 is off the path (distance)", gap[1e4])
-        text = "and that distance no longer shrinks with the scale (α = 10000 over α = 100)"
+        yield at_least(0.03).claim("but at μ = 0.04 even α = 10000 is not on the path (distance)", gap[1e4])
+        text = "and that distance no longer decreases with the scale (α = 10000 over α = 100)"
         yield at_least(0.9).claim(text, ratio(gap[1e4], gap[100.0]))
         one = run(data, 1e4)
         yield at_least(0.03).claim(
-            "not even the curve is that of the path (largest distance of α = 10000 to any point of it)",
+            "the curve differs from that of the path (largest distance of α = 10000 to any point of it)",
             worst(off_curve(one.flow.values, data.path.values), one.level < leaves),
         )
         text = "α = 10000 follows the flow at infinite scale (largest distance at the same μ ≤ 10)"
         yield at_most(1e-5).claim(text, worst(one.off_sweeping, one.level <= 10))
         yield from crossing_claims(data, "marked_sweeping", "the flow at infinite scale", (-2.1, -1.7))
-        text = "at fixed μ < μ₀ they do not end at the squares (smallest distance at the largest α)"
+        text = "at fixed μ < μ₀ flows do not end at the squares (smallest distance at the largest α)"
         yield at_least(0.02).claim(text, apart(data.crossing[-1], data.marked).min())
 
 
 def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """Section 5 on Figure 4: the largest scale goes to ℓ2, along the path, and then to ℓ_{2/3}."""
+    """Claims about Figure 4: the largest scale approaches ℓ2, follows the path, and ends at ℓ_{2/3}."""
     yield from common_claims(data)
-    text = "the ℓ1 margin is no stationary point of the ℓ_{2/3} margin (distance to the nearest)"
+    text = "the ℓ1 margin is not a stationary point of the ℓ_{2/3} margin (distance to the closest)"
     yield at_least(0.1).claim(text, apart(data.stationary, data.l1).min())
     largest = float(data.scale.values[-1])
     yield from large_scale_claims(data, {largest: 1e-4})
     one = run(data, largest)
     gap, leaves = one.off_path, departure(data)
-    text = f"α = {largest:g} then deviates from it (largest distance at the same μ)"
+    text = f"α = {largest:g} then leaves it (largest distance at the same μ)"
     yield at_least(0.1).claim(text, worst(gap, one.level < leaves))
     text = f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)"
     yield at_most(5e-3).claim(text, apart(one.flow[-1], data.rich[0]))
@@ -293,7 +301,7 @@ class DeepOneEnd(Plane):
     margin = 0.09
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Section 5 on Figure 4(a)."""
+        """Claims of Section 5 about Figure 4(a)."""
         yield from deep_claims(data)
         ends = apart(data.flow[:, -1], data.rich[0])
         yield at_most(5e-3).claim("every scale ends at the ℓ_{2/3} margin (largest distance)", ends.max())
@@ -307,20 +315,20 @@ class DeepOneEnd(Plane):
     short="local and global margins",
 )
 class DeepLocalEnd(Plane):
-    """Flows of depth 3 end at a local ℓ_{2/3} margin from small scales, the global from large (Figure 4b)."""
+    """Flows of depth 3 end at a local (small scales) or the global (large) ℓ_{2/3} margin (Figure 4b)."""
 
     setting = DEEP_LOCAL
     offsets = ((-8.0, 5.0), (-8.0, 4.0), (-8.0, 3.0))
     infinite = True
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Section 5 on Figure 4(b)."""
+        """Claims of Section 5 about Figure 4(b)."""
         yield from deep_claims(data)
         azimuth, pitch = azimuth_pitch(data.rich[1:])
         text = "there is a local minimum at azimuth and pitch 0 (distance)"
         yield at_most(1e-9).claim(text, least(np.hypot(azimuth, pitch)))
         ends, small = data.flow.values[:, -1], data.scale.values <= 0.14
-        text = "small scales, α ≤ 0.14, end there (largest distance)"
+        text = "small scales, α ≤ 0.14, end at it (largest distance)"
         yield at_most(1e-3).claim(text, worst(apart(ends, [1.0, 0.0, 0.0]), small))
         text = "larger scales, α ≥ 0.18, end at the global one (largest distance)"
         yield at_most(5e-3).claim(text, worst(apart(ends, data.rich[0]), ~small))

@@ -1,4 +1,4 @@
-"""How accurately to train for the rich regime (5), and how far the tangent kernel turns on the way (9).
+"""Figures 5 and 9: the accuracy at which the rich regime is reached, and the change of the tangent kernel.
 
 Figures 5 and 9 of Moroshko et al. 2020.
 """
@@ -33,8 +33,8 @@ from tacit.papers.moroshko2020.margins import (
 )
 from tacit.papers.reproduction import presets
 
-_STYLES = ("-", (0, (5, 1.5)))  # of the scales
-MARKERS = "os^Dv"  # of the depths
+_STYLES = ("-", (0, (5, 1.5)))  # line styles of the scales
+MARKERS = "os^Dv"  # markers of the depths
 _MARKED = 9  # markers on a curve
 AGAINST_ACCURACY = presets(
     depths=([2.0, 3.0, 10.0], [2.0, 3.0, 10.0]), scales=([0.1, 1.0], [0.1, 1.0]), accuracies=(73, 241)
@@ -42,12 +42,12 @@ AGAINST_ACCURACY = presets(
 
 
 def against_accuracy(data: xr.Dataset, name: str, ax: Any) -> None:
-    """A curve for each depth (colour and marker) and scale (solid or dashed, marker full or empty)."""
+    """Draw a curve for each depth (colour and marker) and scale (solid or dashed, marker full or empty)."""
     step = max(data.accuracy.size // _MARKED, 1)
     for i, depth in enumerate(data.depth.values):
         for j, scale in enumerate(data.scale.values):
             style = {"color": f"C{i}", "ls": _STYLES[j], "marker": MARKERS[i], "ms": 4.5, "mew": 1.0}
-            start = (2 * i + j) * step // 6  # side by side where curves lie on each other
+            start = (2 * i + j) * step // 6  # markers of coinciding curves are shifted
             style |= {"mfc": "w" if j else f"C{i}", "markevery": (start, step)}
             label = rf"$D={depth:g}$, $\alpha^D=${power_of_ten(scale)}"
             ax.plot(data.accuracy, data[name].sel(depth=depth, scale=scale), label=label, **style)
@@ -68,7 +68,7 @@ class ExcessAgainstAccuracy:
     def data(
         self, depths: list[float], scales: list[float], accuracies: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """Excess along the flows; on the Q_μ path, at the μ of the largest scale; and all rich ends."""
+        """Compute the excess norms along the flows and the Q_μ path, and all rich ends."""
         rows, accuracy = SAME_SUPPORT, np.geomspace(1e-2, 1e4, accuracies)
         l1 = best_margin(rows, "l1")
         w = [
@@ -89,7 +89,7 @@ class ExcessAgainstAccuracy:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The Q_μ path at the largest scale under the flows."""
+        """Draw the flows, and the Q_μ path at the largest scale."""
         for i, predicted in enumerate(data.predicted.values):
             label = rf"$Q_\mu$ path, $\mu=${power_of_ten(data.scale.values[-1])}$/\tilde\gamma$"
             ax.plot(data.accuracy, predicted, color="0.8", lw=3.5, label="" if i else label)
@@ -101,20 +101,20 @@ class ExcessAgainstAccuracy:
         ax.legend(loc="lower left")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Extreme accuracies, less so for deeper networks and smaller scales."""
+        """Extreme accuracies are needed; less extreme ones for deeper networks and smaller scales."""
         excess, accuracy = data.excess.values, data.accuracy.values
         needed = np.array([[reached_at(accuracy, e, CLOSE) for e in row] for row in excess])
-        text = "the ℓ1 margin is that of every ℓ_{2/D} too (largest difference)"
+        text = "the ℓ1 margin is also the ℓ_{2/D} margin (largest difference)"
         yield at_most(1e-9).claim(text, data.rich_to_l1.max().item())
-        text = "a smaller scale is nearer to ℓ1 at the same accuracy (share of accuracies and depths)"
+        text = "a smaller scale is closer to ℓ1 at the same accuracy (fraction of accuracies and depths)"
         yield at_least(1.0).claim(text, share(excess[:, 0] < excess[:, 1]))
-        text = "a deeper network is nearer to ℓ1 at the same accuracy (share of accuracies and scales)"
+        text = "a deeper network is closer to ℓ1 at the same accuracy (fraction of accuracies and scales)"
         yield at_least(1.0).claim(text, share(np.diff(excess, axis=0) < 0))
-        text = "at depth 2 and α^D = 1, 5% need a loss of 10^−k: digits k"
+        text = "at depth 2 and α^D = 1, an excess of 5% needs a loss of 10^−k (k)"
         yield at_least(50).claim(text, needed[0, -1] / np.log(10))
-        text = "with ten times the scale, 5% need a loss with several times the digits (smallest ratio)"
+        text = "with ten times the scale it needs several times the digits of the loss (smallest ratio)"
         yield at_least(5).claim(text, least(needed[:, -1] / needed[:, 0]))
-        text = "from depth 2 to 10 they need far fewer digits (smallest ratio)"
+        text = "from depth 2 to 10 it needs far fewer digits (smallest ratio)"
         yield at_least(5).claim(text, least(needed[0] / needed[-1]))
         yield raw_weights_claim(data)
 
@@ -133,7 +133,7 @@ class AccuracyNeeded:
     """Accuracy needed for an excess ℓ1 norm of 5%, against the initialization scale α^D (Figure 5b)."""
 
     def data(self, depths: list[float], scales: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """By dataset, depth and scale, and what theory says for scales that go to infinity and to 0."""
+        """Compute accuracies by dataset, depth and scale, and their asymptotes at infinite and zero scale."""
         grid = np.geomspace(1e-4, 1e4, scales)
         k, datasets = middle(list(grid)), list(DATASETS.values())
         needed, large, raw = np.empty((2, len(depths), scales)), *np.empty((2, 2, len(depths)))
@@ -151,7 +151,7 @@ class AccuracyNeeded:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Lines of slope 1 from the Q_μ path under the flows; the other dataset faint."""
+        """Draw the flows, and lines of slope 1 from the Q_μ path; the second dataset is faint."""
         this, other = data.dataset.values
         scale = data.scale.values
         for i, depth in enumerate(data.depth.values):
@@ -170,38 +170,38 @@ class AccuracyNeeded:
         ax.legend(loc="upper left")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Slope 1 at large scales always; at small ones for data whose average leads to ℓ1, and only then."""
+        """The slope is 1 at large scales, and at small ones only if the average sample leads to ℓ1."""
         scale, needed = data.scale.values, data.needed.values
         large, small = scale >= 1, scale <= 1
 
         def slopes(of: np.ndarray, where: np.ndarray) -> np.ndarray:
             return np.array([exponent(scale[where], row[where]) for row in of])
 
-        text = "γ̃ ∝ α^D for α^D ≥ 1, on both datasets: largest |slope − 1|"
+        text = "γ̃ ∝ α^D for α^D ≥ 1, on both datasets (largest |slope − 1|)"
         yield at_most(0.05).claim(text, np.abs(slopes(needed.reshape(-1, scale.size), large) - 1).max())
         theory = data.large.values * scale[-1]
         yield at_most(1e-3).claim(
-            "it is the γ̃ = α^D/μ of Theorem 6, μ from the Q_μ path (largest relative difference at the end)",
+            "it is the γ̃ = α^D/μ of Theorem 6, with μ from the path (relative difference at the end)",
             np.abs(needed[:, :, -1] / theory - 1).max(),
         )
-        text = "for α^D ≤ 1, γ̃ ∝ α^D on this dataset too: largest |slope − 1|"
+        text = "for α^D ≤ 1, γ̃ ∝ α^D on this dataset, too (largest |slope − 1|)"
         yield at_most(0.05).claim(text, np.abs(slopes(needed[0], small) - 1).max())
         yield at_most(0.01).claim(
-            "because the average sample leads to ℓ1: γ̃/α^D is that of its flow (difference at the smallest)",
+            "because the average sample leads to ℓ1: γ̃/α^D is that of its flow (smallest scale)",
             np.abs(needed[0, :, 0] / scale[0] / data.small.values - 1).max(),
         )
-        text = "where it does not, on the other dataset, γ̃ ∝ α^D fails for α^D ≤ 1: largest slope"
+        text = "on the other dataset, where it does not, γ̃ ∝ α^D fails for α^D ≤ 1 (largest slope)"
         yield at_most(0.5).claim(text, slopes(needed[1], small).max())
-        text = "depth lowers the intercept (smallest fall from one depth to the next, decades)"
+        text = "depth lowers the intercept (smallest decrease from one depth to the next, in decades)"
         yield at_least(0.2).claim(text, least(-np.diff(np.log10(needed[0]), axis=0)))
-        yield at_most(1e-5, "of the order of what interpolation between instants leaves").claim(
+        yield at_most(1e-5, "the order of magnitude of the interpolation error").claim(
             "at α^D = 1 and this accuracy raw weights have the excess of 5% (largest relative difference)",
             np.abs(data.raw_excess.values / CLOSE - 1).max(),
         )
 
 
 def _raw_excess(rows: np.ndarray, depth: float, scale: float, accuracy: float) -> float:
-    """The excess ℓ1 norm of raw weights that are trained to this accuracy."""
+    """The excess ℓ1 norm of raw weights trained to this accuracy."""
     run = raw_weights(depth, scale, rows, np.array([accuracy]))
     return float(excess_l1(run.predictor, rows, best_margin(rows, "l1").value)[-1])
 
@@ -213,7 +213,7 @@ class KernelDistance:
     def data(
         self, depths: list[float], scales: list[float], accuracies: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """Along the flows of Figure 5a, and where they end: with the coordinate of the ℓ1 margin alone."""
+        """Compute kernel distances along the flows of Figure 5a, and at their rich end."""
         rows, accuracy = SAME_SUPPORT, np.geomspace(1e-2, 1e4, accuracies)
         distance = [
             [followed(depth, scale, rows, at=accuracy).kernel_distance for scale in scales]
@@ -232,7 +232,7 @@ class KernelDistance:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """In thousandths, with the distance of the rich kernel and half of it as lines."""
+        """Draw the distances in 10⁻³, with the distance of the rich end and half of it as lines."""
         thousandths = data.assign(distance=1e3 * data.distance)
         rich, left = 1e3 * data.rich.item(), 1.2 * data.accuracy.values[0]
         ax.axhline(rich, color="0.8", lw=3.5, zorder=1)
@@ -250,14 +250,16 @@ class KernelDistance:
         left = np.array([[reached_at(accuracy, 1 - d, 0.5) for d in row] for row in share_of_rich])
         pairs = ((d, s) for row in share_of_rich for d, s in zip(row, data.scale.values, strict=True))
         early = [d[accuracy <= s].max() for d, s in pairs]
-        text = "up to γ̃ = α^D the kernel is almost fixed (largest share of the way)"
+        text = "up to γ̃ = α^D the kernel is almost constant (largest change, relative to the final one)"
         yield at_most(0.05).claim(text, max(early))
-        text = "at the end it is the rich kernel, nearly (largest relative difference)"
+        text = "at the end it is close to the rich kernel (largest relative difference)"
         yield at_most(0.05).claim(text, np.abs(share_of_rich[..., -1] - 1).max())
-        text = "with a tenth of the scale, half of the way is done at a lower accuracy (smallest ratio)"
+        text = "with a tenth of the scale, half of the change is reached at a lower accuracy (smallest ratio)"
         yield at_least(3).claim(text, least(left[:, -1] / left[:, 0]))
         text = "and with greater depth (smallest ratio from one depth to the next)"
         yield at_least(1.5).claim(text, least(left[:-1] / left[1:]))
         off = data.raw_distance.values - data.distance.values[:, middle(list(data.scale.values))]
-        text = "at the scale nearest to 1 the kernel of raw weights turns so (largest difference, of the way)"
-        yield at_most(1e-6, "a hundred times what integrators leave").claim(text, np.abs(off).max() / rich)
+        text = "at the scale closest to 1 raw weights have this kernel (largest relative difference)"
+        yield at_most(1e-6, "a hundred times the tolerance of the integrators").claim(
+            text, np.abs(off).max() / rich
+        )

@@ -1,4 +1,4 @@
-"""The accuracy along trajectories in the azimuth-pitch plane: Figure 6 of Moroshko et al. 2020."""
+"""Figure 6 of Moroshko et al. 2020: the accuracy along trajectories in the azimuth-pitch plane."""
 
 from __future__ import annotations
 
@@ -39,10 +39,16 @@ from tacit.papers.moroshko2020.trajectories import (
 from tacit.papers.reproduction import presets
 
 PANELS = {"3b": ONE_SUPPORT, "3c": MANY_ENDS, "3d": LEAVING}
-DECADES = (-9, 16)  # of γ̃, first and last
-_APART, _CLEAR = 0.075, 0.11  # least distances of marks, of the axes' size: from each other, from ends
-_AXES, _NUMBER = np.array([240.0, 175.0]), np.array([7.5, 4.5])  # in points: the axes, half a number
-_SIDES = ((-7.0, 4.0), (7.0, -4.0), (4.0, -7.0), (8.0, 0.0))  # of a mark, for its number
+DECADES = (-9, 16)  # powers of ten of γ̃ that are marked, first and last
+_APART, _CLEAR = (
+    0.075,
+    0.11,
+)  # least distance between marks, and from the ends, relative to the size of the axes
+_AXES, _NUMBER = (
+    np.array([240.0, 175.0]),
+    np.array([7.5, 4.5]),
+)  # size of the axes, and half the size of a number, in points
+_SIDES = ((-7.0, 4.0), (7.0, -4.0), (4.0, -7.0), (8.0, 0.0))  # possible offsets of a number from its mark
 # Of the numbers from the marks, in points, by panel and scale.
 _OFFSETS: dict[str, dict[float, tuple[float, float]]] = {
     "3b": {1e4: (8, 1), 100.0: (-7, -4), 1.0: (3, 6), 0.001: (0, 7)},
@@ -62,14 +68,14 @@ class AccuracyAlongTheWay:
     """The trajectories of Figures 3b to 3d with the accuracy γ̃ = −log ε marked on them (Figure 6)."""
 
     def data(self, scales: list[float], instants: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """Flows of all three datasets at powers of ten of the accuracy, and between them where they move."""
+        """Compute flows of all three datasets at powers of ten of the accuracy, and in between."""
         decades = 10.0 ** np.arange(DECADES[0], DECADES[1] + 1)
         panels = []
         for setting in progress(list(PANELS.values()), "fig6"):
             runs = [trace(setting, s, (decades[0], decades[-1]), decades, instants) for s in scales]
             mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), instants)
             ends = margins(setting)
-            faces = ends["l1_face"][1][[0, -1]]  # as many rows where one predictor alone has the margin
+            faces = ends["l1_face"][1][[0, -1]]  # the same number of rows if the margin is unique
             found = {
                 **recorded(setting, scales, runs),
                 "reached": ("scale", np.array([good for _, _, good in runs], dtype=int)),
@@ -81,7 +87,7 @@ class AccuracyAlongTheWay:
         return data.assign_coords(panel=list(PANELS), scale=scales)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """A plane for each dataset, with numbers beside the marks."""
+        """Draw a plane for each dataset, with numbers beside the marks."""
         for name, axes in zip(data.panel.values, ax, strict=True):
             one = data.sel(panel=name)
             offsets = _OFFSETS[str(name)]
@@ -94,14 +100,14 @@ class AccuracyAlongTheWay:
             legend_beside(axes)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Appendix H.1."""
-        text = "flows reach the accuracy asked for (share of them)"
+        """Claims of Appendix H.1."""
+        text = "flows reach the required accuracy (fraction)"
         yield at_least(1.0).claim(text, share(data.reached.values))
         for name, scale in (("3b", 100.0), ("3c", 100.0), ("3d", 100.0), ("3b", 1e4)):
             one = data.sel(panel=name)
             near = float(apart(_at(one, scale, scale**2), one.l2))
             yield at_most(0.05).claim(
-                f"{name}: around the ℓ2 margin α = {scale:g} has γ̃ = α² (distance, over that of ℓ1 and ℓ2)",
+                f"{name}: near the ℓ2 margin α = {scale:g} has γ̃ = α² (distance, relative to ℓ1 and ℓ2)",
                 ratio(near, float(apart(one.l1, one.l2))),
             )
         middle = data.sel(panel="3c")
@@ -112,13 +118,13 @@ class AccuracyAlongTheWay:
             )
         for name in data.panel.values:
             small, large = (_needed(data.sel(panel=name), scale) for scale in (0.001, 100.0))
-            text = f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)"
+            text = f"{name}: near ℓ1 a large scale needs more accuracy (ratio of γ̃ at 0.1, α = 100 and 0.001)"
             yield at_least(1e8).claim(text, ratio(large, small))
         yield raw_weights_claim(data)
 
 
 def _at(data: xr.Dataset, scale: float, accuracy: float) -> Float:
-    """The direction of a flow at one of the accuracies."""
+    """The direction of a flow at a recorded accuracy."""
     one = data.sel(scale=scale)
     instant = int(np.abs(np.log(one.accuracy.values / accuracy)).argmin())
     return np.asarray(one.flow.values[instant])
@@ -131,9 +137,9 @@ def _needed(data: xr.Dataset, scale: float) -> float:
 
 
 def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) -> None:
-    """Rings at powers of ten of γ̃ with the number beside: at α², and wherever else there is room.
+    """Draw rings at powers of ten of γ̃ with numbers: at α², and elsewhere if there is enough space.
 
-    A number is not put on a curve: it stands on another side then, or there is none.
+    Numbers are placed such that they do not cover curves, or omitted.
     """
     size = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
 
@@ -160,7 +166,7 @@ def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) 
 
 
 def _centre(here: Float, offset: tuple[float, float]) -> Float:
-    """Where the middle of a number with this offset from here is."""
+    """The centre of a number with this offset from a mark."""
     right, up = offset
     width, height = _NUMBER
     beside = (np.sign(right) * width, 0.0) if abs(right) >= abs(up) else (0.0, np.sign(up) * height)
@@ -168,7 +174,7 @@ def _centre(here: Float, offset: tuple[float, float]) -> Float:
 
 
 def _blocked(here: Float, offset: tuple[float, float], curves: list[Float], numbers: list[Float]) -> bool:
-    """Would a number with this offset lie on a curve, or on another number or its ring?"""
+    """Whether a number with this offset would cover a curve, a ring or another number."""
     middle = _centre(here, offset)
 
     def on(points: Any, size: Float) -> bool:
@@ -178,7 +184,7 @@ def _blocked(here: Float, offset: tuple[float, float], curves: list[Float], numb
 
 
 def _dense(curve: Float) -> Float:
-    """The curve with points between its vertices."""
+    """The curve with additional points between its vertices."""
     fine, steps = np.linspace(0, len(curve) - 1, 8 * len(curve)), np.arange(len(curve))
     return np.stack([np.interp(fine, steps, each) for each in curve.T], axis=-1)
 

@@ -1,4 +1,4 @@
-"""Norms along the flow, where many predictors share the ℓ1 margin (7), and where local margins compete (8).
+"""Figures 7 and 8: norms along flows if the ℓ1 margin is not unique, and if there are many local margins.
 
 Figures 7 and 8 of Moroshko et al. 2020 (Section 5 and Appendix H).
 """
@@ -62,7 +62,7 @@ MARK: dict[str, Any] = {"mec": "k", "mew": 0.7, "ls": "none", "clip_on": False, 
 
 
 def draw_norm_flows(data: xr.Dataset, ax: Any, widths: list[float]) -> None:
-    """One curve for each scale, darker for larger ones, with a dot where it ends."""
+    """Draw one curve for each scale, darker for larger ones, with a dot at its end."""
     for i, (scale, width) in enumerate(zip(data.scale.values, widths, strict=True)):
         x, y = data.flow.sel(scale=scale).values
         shade = colour_of(scale)
@@ -71,10 +71,10 @@ def draw_norm_flows(data: xr.Dataset, ax: Any, widths: list[float]) -> None:
 
 
 def draw_norm_path(data: xr.Dataset, ax: Any) -> None:
-    """The Q_μ path over the flows that follow it, where all flows start, and the ℓ2 margin."""
+    """Draw the Q_μ path on top of the flows, the start, and the ℓ2 margin."""
     style = {"color": "k", "gapcolor": "w", "ls": (0, (3, 2)), "lw": 1.1, "zorder": 4}
     ax.plot(*data.path.values, label=r"$Q_\mu$ path", **style)
-    above = {"mec": "w", "zorder": 5.5}  # the start is seen where it lies on the margin
+    above = {"mec": "w", "zorder": 5.5}  # the start is visible on top of the margin
     ax.plot(*data.start.values, "^", ms=7, color="k", label="start", **MARK | above)
     ax.plot(*data.l2.values, "o", ms=9, color=TRUTH, label=r"$\ell_2$ margin", **MARK)
 
@@ -95,12 +95,12 @@ def _excess_norm(p: str) -> str:
     short="the scale selects",
 )
 class WhichL1Solution:
-    """Flows of depth 2 in the plane of excess ℓ1 and ℓ2 norm, where many predictors share the largest ℓ1
-    margin: the scale decides which of them is selected (Figure 7).
+    """Flows of depth 2 in the plane of excess ℓ1 and ℓ2 norm, on data whose ℓ1 maximum margin is not unique:
+    the scale determines which solution is selected (Figure 7).
     """
 
     def data(self, scales: list[float], instants: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """Excess norms along each flow and the Q_μ path, and their range over all ℓ1 solutions."""
+        """Compute excess norms along each flow and the Q_μ path, and their range over all ℓ1 solutions."""
         rows = MANY_L1
         rich, kernel = best_margin(rows, "l1"), best_margin(rows, "l2")
 
@@ -120,7 +120,7 @@ class WhichL1Solution:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """All ℓ1 solutions as a bar, the flows, and the Q_μ path."""
+        """Draw all ℓ1 solutions as a bar, the flows, and the Q_μ path."""
         edge = data.edge.sel(point=["least", "most"]).values
         scales = data.scale.values.tolist()
         draw_norm_flows(data, ax, [drawn_as(scale, scales)["lw"] for scale in scales])
@@ -131,16 +131,18 @@ class WhichL1Solution:
         legend_beside(ax)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Every flow ends among the ℓ1 solutions; which one it is, the scale decides."""
+        """Every flow ends at an ℓ1 solution, which depends on the scale."""
         l1, l2 = data.flow.isel(instant=-1).values
         lowest, highest, mixed = data.edge.sel(point=["least", "most", "entropic"]).values
         place = (l2 - lowest) / (highest - lowest)
         yield at_most(1e-4).claim("every scale ends at an ℓ1 margin (largest excess)", l1.max())
-        text = "the largest scale selects the ℓ1 solution of least ℓ2 norm (distance, 0 least to 1 most)"
+        text = "the largest scale selects the ℓ1 solution of smallest ℓ2 norm (position, from 0 to 1)"
         yield at_most(1e-3).claim(text, abs(place[-1]))
-        text = "the smallest scale selects the one of largest ℓ2 norm (distance, the same)"
+        text = "the smallest scale selects the one of largest ℓ2 norm (distance from position 1)"
         yield at_most(1e-2).claim(text, abs(place[0] - 1))
-        yield at_most(1e-5).claim("in between, the norm only falls with the scale (rise)", largest_fall(-l2))
+        yield at_most(1e-5).claim(
+            "in between, the norm decreases with the scale (largest increase)", largest_fall(-l2)
+        )
         text = "the largest scale follows the Q_μ path (largest distance at the same μ ≤ 1)"
         yield at_most(1e-3).claim(text, data.off_path.item())
         text = "the Q_μ path ends at the solution of largest entropy, here the same (difference of excess ℓ2)"
@@ -148,14 +150,14 @@ class WhichL1Solution:
         yield raw_weights_claim(data)
 
 
-DEPTH = 3  # of the networks of Figure 8
-P = 2 / DEPTH  # the quasi-norm of their rich end
+DEPTH = 3  # depth of the networks in Figure 8
+P = 2 / DEPTH  # exponent of the quasi-norm at their rich end
 
 
 def _verdict(rows: Float, minima: Float, ends: Float) -> dict[str, Any]:
-    """At which of the local minima flows end, at what relative distance, and how far that is from ℓ1.
+    """The local minimum at which each flow ends, the relative distance, and its distance from ℓ1.
 
-    nearer: the share of all local minima that are nearer to the ℓ1 margin than the one a flow ends at.
+    nearer: the share of local minima that are closer to the ℓ1 margin than the one at which a flow ends.
     """
     apart = np.linalg.norm(minima - ends[:, None], axis=2) / np.linalg.norm(ends, axis=1)[:, None]
     to_l1 = np.linalg.norm(minima - best_margin(rows, "l1").predictor, axis=1)
@@ -177,7 +179,7 @@ class _LocalMargins:
     def data(
         self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """Norms along the flows of the first dataset; for all, where smallest and largest scale end."""
+        """Compute norms along the flows of the first dataset, and the ends of two scales for all datasets."""
         drawn = [self.rows(rng) for rng in np.random.default_rng(seed).spawn(draws)]
         rows, outer, sizes = drawn[0], [scales[0], scales[-1]], [a**DEPTH for a in scales]
         flows = [along(DEPTH, s, rows, self.last * s, instants) for s in progress(sizes, "flows")]
@@ -210,7 +212,7 @@ class _LocalMargins:
 
 
 def _draw_competition(data: xr.Dataset, ax: Any, right: float, top: float, widths: list[float]) -> None:
-    """The flows and the Q_μ path between the margins, among the local minima that lie in the window."""
+    """Draw the flows, the Q_μ path, the margins, and the local minima in the window."""
     draw_norm_flows(data, ax, widths)
     draw_norm_path(data, ax)
     ax.plot(*data.l1.values, "*", ms=13, color=L1, label=r"$\ell_1$ margin", **MARK)
@@ -223,9 +225,9 @@ def _draw_competition(data: xr.Dataset, ax: Any, right: float, top: float, width
 
 
 def _draw_minima(data: xr.Dataset, ax: Any, right: float, top: float) -> None:
-    """The other local minima in the window; dark are those nearer to ℓ1 than the end of the largest scale.
+    """Draw the other local minima in the window, dark if closer to ℓ1 than the end of the largest scale.
 
-    Nearness is of predictors: it cannot be read off two of their norms.
+    Distances are between predictors; they cannot be read off two norms.
     """
     x, y = data.minima.values[:, 1:]
     end = data.to_l1.values[data["at"].values[0, -1]]
@@ -242,13 +244,13 @@ def _draw_minima(data: xr.Dataset, ax: Any, right: float, top: float) -> None:
 
 
 def _nested(data: xr.Dataset) -> list[float]:
-    """Line widths of the scales, broad to thin: all are seen where they lie on each other."""
+    """Line widths of the scales, from broad to thin, so that coinciding lines are visible."""
     return np.linspace(5.5, 1.5, data.scale.size).tolist()
 
 
 def _draw_above_path(data: xr.Dataset, ax: Any) -> None:
-    """The excess ℓ2 norm of flows less that of the Q_μ path at the same ℓ_{2/3} norm, in thousandths."""
-    path = data.path.values[:, ::-1]  # along it the ℓ_{2/3} norm falls
+    """Draw the excess ℓ2 norm of flows minus that of the Q_μ path at the same ℓ_{2/3} norm, in 10⁻³."""
+    path = data.path.values[:, ::-1]  # the ℓ_{2/3} norm decreases along the path
     ax.axhline(0, color="k", ls=(0, (3, 2)), lw=1.1, zorder=4)
     for scale, width in zip(data.scale.values, _nested(data), strict=True):
         x, y = data.flow.sel(scale=scale).values
@@ -265,7 +267,7 @@ def _draw_above_path(data: xr.Dataset, ax: Any) -> None:
 class LocalMarginsOfRandomData(_LocalMargins):
     """Flows of depth 3 on random data in ten dimensions, among all local ℓ_{2/3} margins (Figure 8a).
 
-    What is near to what is measured between predictors; the plane shows only two of their norms.
+    Distances are between predictors; the plane shows only two of their norms.
     """
 
     # Followed until nothing moves: some draws pass close by saddles, and need γ̃ = 10²⁵ α^D.
@@ -276,12 +278,12 @@ class LocalMarginsOfRandomData(_LocalMargins):
         return rng.uniform(0, 1, (10, 10))
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The corner in which the flows move."""
+        """Draw the part of the plane that contains the flows."""
         right, top = (1.06 * float(data.flow.sel(norm=norm).max()) for norm in ("l2/3", "l2"))
         _draw_competition(data, ax, right, top, [2.0] * data.scale.size)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Many local minima, and the scale decides between them, in about 19 of 20 draws: hence medians."""
+        """Of many local minima, the scale selects one in about 19 of 20 draws, hence medians."""
         small, large = data.nearer.values.T
         at = data["at"].values
         draws = data.sizes["draw"]
@@ -289,28 +291,28 @@ class LocalMarginsOfRandomData(_LocalMargins):
         yield at_least(25, "more than twice as many as dimensions").claim(text, data["count"].min().item())
         yield at_least(
             0.8,
-            "minima are apart by more than a hundredth; at a saddle a flow may wait longer",
+            "minima are more than a hundredth apart; near a saddle a flow may take longer",
             of=data.apart.size,
         ).claim(
-            "smallest and largest scale end at one of them, to a thousandth (share of flows)",
+            "flows of extreme scales end at one of them, up to a thousandth (fraction of flows)",
             share(data.apart.values <= 1e-3),
         )
-        yield at_least(0.3, "one of three at least; it does in 19 of 20 draws", of=draws).claim(
-            "the end depends on the scale (share of draws in which smallest and largest differ)",
+        yield at_least(0.3, "at least one of three draws; usually 19 of 20", of=draws).claim(
+            "the end depends on the scale (fraction of draws in which smallest and largest scale differ)",
             share(at[:, 0] != at[:, 1]),
         )
-        text = "large scales end close to ℓ1 (share of local minima with closer predictors, median of draws)"
-        yield at_most(0.2, "by chance 0.5").claim(text, np.median(large))
-        yield at_least(0.3, "one of three at least; they do in 19 of 20 draws", of=draws).claim(
-            "and closer than small scales (share of draws)", share(large < small)
+        text = "large scales end close to ℓ1 (fraction of local minima that are closer, median of draws)"
+        yield at_most(0.2, "a random minimum has 0.5").claim(text, np.median(large))
+        yield at_least(0.3, "at least one of three draws; usually 19 of 20", of=draws).claim(
+            "and closer than small scales (fraction of draws)", share(large < small)
         )
-        text = "large scales follow the Q_μ path at first (largest distance at the same μ, 0.1 ≤ μ ≤ 1)"
+        text = "large scales initially follow the Q_μ path (largest distance at the same μ, 0.1 ≤ μ ≤ 1)"
         yield at_most(0.1, "a tenth of the predictor").claim(text, data.off_path.item())
         yield raw_weights_claim(data)
 
 
 class _SparseData(_LocalMargins):
-    """Followed to γ̃ = 10⁸ α^D, where the noise has 10⁻⁷ of the weight."""
+    """Compute flows to γ̃ = 10⁸ α^D, where the noise features have 10⁻⁷ of the weight."""
 
     last, followed_to = 1e8, 1e-8
 
@@ -333,26 +335,31 @@ class LocalMarginsOfSparseData(_SparseData):
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Wide enough for most local minima; flows lie on each other, the larger scale above."""
+        """Draw a window that contains most local minima; flows of larger scales are on top."""
         _draw_competition(data, ax, 16, 30, _nested(data))
         ax.set_yscale("symlog", linthresh=0.02, linscale=0.5)
         ax.set(ylim=(-0.001, 30), yticks=[0, 0.01, 0.1, 1, 10])
         ax.yaxis.set_major_formatter("{x:g}")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """One margin is the best in ℓ1 and ℓ_{2/3}; all flows end there, far from the other local minima."""
-        yield at_most(1e-9, "rounding: the first coordinate alone has the largest margin of both").claim(
+        """One margin is optimal in ℓ1 and ℓ_{2/3}; all flows end at it, far from the other local minima."""
+        yield at_most(
+            1e-9, "round-off: the first coordinate alone has the maximum margin in both norms"
+        ).claim(
             "the best ℓ1 and ℓ_{2/3} margins are the same (largest distance)", data.l1_to_best.max().item()
         )
         text = "there are other local minima (fewest in a draw)"
         yield at_least(3, "several").claim(text, data["count"].min().item() - 1)
         yield at_least(
-            0.8, "at a saddle a flow may wait longer than it is followed", of=data["at"].size
-        ).claim("smallest and largest scale end at the best (share of flows)", share(data["at"].values == 0))
+            0.8, "near a saddle a flow may take longer than it is integrated", of=data["at"].size
+        ).claim(
+            "flows of the smallest and largest scale end at the best (fraction of flows)",
+            share(data["at"].values == 0),
+        )
         text = "and reach it (largest relative distance)"
         yield at_most(1e-5, "noise has 1e-7 of the weight at the end").claim(text, data.apart.max().item())
-        yield at_least(1, "above all of every flow").claim(
-            "all others are far from the flows (their least excess ℓ2 norm, over the largest of a flow)",
+        yield at_least(1, "above the norms along every flow").claim(
+            "all others are far from the flows (smallest excess ℓ2 norm, relative to that of flows)",
             ratio(least(data.minima.values[1, 1:]), float(data.flow.sel(norm="l2").max())),
         )
         yield raw_weights_claim(data)
@@ -368,12 +375,12 @@ class LocalMarginsOfSparseData(_SparseData):
     seconds=3,
 )
 class SparseDataCloser(_SparseData):
-    """The flows of Figure 8b alone: large scales follow the Q_μ path to the best margin (Figure 8c). Below:
-    by how much their excess ℓ2 norm is above that of the path at the same ℓ_{2/3} norm.
+    """The flows of Figure 8b, magnified: large scales follow the Q_μ path to the optimal margin (Figure 8c).
+    Below: their excess ℓ2 norm relative to that of the path at the same ℓ_{2/3} norm.
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """No farther than the flows go; what cannot be told apart above differs below."""
+        """Draw the range of the flows (top), and their differences from the path (bottom)."""
         plane, above = ax
         right, top = (1.06 * float(data.flow.sel(norm=norm).max()) for norm in ("l2/3", "l2"))
         _draw_competition(data, plane, right, top, _nested(data))
@@ -382,14 +389,14 @@ class SparseDataCloser(_SparseData):
         plane.set_xlabel("")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """First the ℓ2 margin, then the Q_μ path; small scales do without."""
+        """Large scales approach the ℓ2 margin and then follow the Q_μ path; small scales do not."""
         l2 = data.flow.sel(norm="l2").values
-        text = "the largest scale visits the ℓ2 margin (smallest excess)"
-        yield at_most(2e-3, "the ℓ2 norm is within its line").claim(text, l2[-1].min())
+        text = "the largest scale approaches the ℓ2 margin (smallest excess)"
+        yield at_most(2e-3, "within the width of the line in the figure").claim(text, l2[-1].min())
         text = "then it follows the Q_μ path (largest distance at the same μ ≤ 1)"
         yield at_most(0.06, "a sixteenth of the predictor").claim(text, data.off_path.item())
         text = "the path ends at the best ℓ_{2/3} margin (excess)"
         yield at_most(1e-6, "μ ends at 1e-12").claim(text, data.path.values[0, -1])
-        text = "small scales do without the ℓ2 margin (their smallest excess, over that of the largest scale)"
+        text = "small scales do not approach the ℓ2 margin (smallest excess, relative to the largest scale)"
         yield at_least(2, "a multiple").claim(text, l2[0].min() / l2[-1].min())
         yield raw_weights_claim(data)

@@ -1,8 +1,8 @@
-"""The open question of Moroshko et al. 2020, Section 5: what do flows follow when a support vector leaves?
+"""The open question of Moroshko et al. 2020, Section 5: the path of flows when a support vector leaves.
 
-Theorem 6 has them follow the Q_μ path as long as no support vector leaves. The paper wonders whether at huge
-scales they do so even when one leaves. They do not: as the scale grows they approach a sweeping process
-(`tacit.sweeping_path`), and it is another curve from the first departure on.
+By Theorem 6 they follow the Q_μ path as long as no support vector leaves. The paper asks whether they do so
+at large scales even if one leaves. They do not: as the scale grows they approach a sweeping process
+(`tacit.sweeping_path`), which differs from the path after the first departure.
 
 Errata
 ------
@@ -39,21 +39,21 @@ from tacit.papers.reproduction import presets
 from tacit.show.figures import RICH
 
 DEPTHS = (2, 3)
-_EXACT = 1e-10  # relative accuracy of the flows: their distance to their limit is to be seen
+_EXACT = 1e-10  # relative accuracy of the flows, below their distances to the limit
 _RANGE = (10.0, 1e-6)  # of μ
 _DRAWN_RANGE = (10.0, 1e-3)
-_LEAVING = (1.0, 1e-2)  # where a sample must leave in the datasets drawn at random
-_BESIDE = (-0.1, -0.01, 0.0, 0.01, 0.1)  # logarithms of μ around a change of support, over its own
-_AXIS = (1e-10, 0.5)  # of distances: no farther down, and up
-_SHADES = (1.0, 8.0), (0.0, 1.0)  # of log10 λ: light to dark, the same at every preset
+_LEAVING = (1.0, 1e-2)  # range of μ in which a sample must leave in randomly drawn datasets
+_BESIDE = (-0.1, -0.01, 0.0, 0.01, 0.1)  # offsets in log μ around a change of the support
+_AXIS = (1e-10, 0.5)  # range of distances in the figure
+_SHADES = (1.0, 8.0), (0.0, 1.0)  # log10 λ from light to dark, the same in every preset
 _LEGEND: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.19), "columnspacing": 1.4}
-_TRIES = 1000  # one dataset in five has one that does
+_TRIES = 1000  # a sample leaves in one of five datasets
 
 
 def distances(
     rows: Float, depth: int, sizes: list[float], mu: Float, progress: Progress
 ) -> tuple[Float, bool]:
-    """Of flows to the sweeping process and to the Q_μ path, for each α^D and μ; did all flows get there?"""
+    """Distances of flows to the sweeping process and to the Q_μ path for each α^D and μ; and convergence."""
     labels, targets = np.ones(len(rows)), curves(rows, depth, mu)
     found, good = np.full((2, len(sizes), len(mu)), np.nan), True
     for i, size in enumerate(progress(sizes, f"flows of depth {depth}")):
@@ -67,7 +67,7 @@ def distances(
 
 
 def of_raw_weights(rows: Float, depth: int, size: float, mu: Float) -> Float:
-    """Of the flow of the raw weights to the sweeping process, at this α^D; NaN if it does not get there."""
+    """The distance of the flow of raw weights to the sweeping process; NaN if it does not converge."""
     run = raw_weights(depth, size, rows, size / mu)
     if not run.converged:
         return np.full(len(mu), np.nan)
@@ -75,25 +75,25 @@ def of_raw_weights(rows: Float, depth: int, size: float, mu: Float) -> Float:
 
 
 def curves(rows: Float, depth: int, mu: Float) -> list[Float]:
-    """Directions along the sweeping process and along the Q_μ path."""
+    """Directions of the sweeping process and of the Q_μ path."""
     verbs = (tacit.sweeping_path, tacit.margin_path)
     return [unit(verb(rows, np.ones(len(rows)), mu, depth=depth).predictors) for verb in verbs]
 
 
 def departures(rows: Float, depth: int, mu: Float) -> Float:
-    """Values of μ at which samples leave the support of the flow at infinite scale, falling."""
+    """Decreasing values of μ at which samples leave the support of the flow at infinite scale."""
     events = tacit.sweeping_path(rows, np.ones(len(rows)), mu, depth=depth).events
     return np.array([event.mu for event in events if not event.enters])
 
 
 def around(even: Float, changes: Float) -> Float:
-    """Falling values of μ: these, the changes of support, and some close to them, where curves part."""
+    """Decreasing values of μ: the given ones, the changes of the support, and some values close to them."""
     near = between(np.outer(changes, np.exp(_BESIDE)).ravel(), (even[0], even[-1]))
     return np.unique([*even, *near])[::-1]
 
 
 def draw_dataset(rng: np.random.Generator) -> Float:
-    """Four Gaussian samples of five features such that one leaves at a μ between 1 and 0.01."""
+    """Draw four Gaussian samples with five features such that one leaves at a μ between 1 and 0.01."""
     for _ in range(_TRIES):
         rows = rng.standard_normal((4, 5))
         leaving = first(departures(rows, 2, np.array(_DRAWN_RANGE)))
@@ -103,7 +103,7 @@ def draw_dataset(rng: np.random.Generator) -> Float:
 
 
 def _on_drawn(rows: Float, sizes: list[float], mu: Float) -> tuple[Float, float, bool]:
-    """Once a sample has left: distances of flows, and of the two curves; did all flows get there?"""
+    """Distances of flows and of the two curves after a sample has left, and whether all flows converged."""
     late = mu < first(departures(rows, 2, mu))
     found, good = distances(rows, 2, sizes, mu, lambda each, _: each)
     return found[..., late].max(axis=-1), float(apart(*curves(rows, 2, mu))[late].max()), good
@@ -122,13 +122,13 @@ def _on_drawn(rows: Float, sizes: list[float], mu: Float) -> tuple[Float, float,
 class WhatFlowsFollow:
     """Distances of flows to their limit at infinite scale and to the Q_μ path when samples leave (Section 5).
 
-    On the data of Figure 3d, and on some drawn at random.
+    On the data of Figure 3d, and on random data.
     """
 
     def data(
         self, sizes: list[float], levels: int, draws: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """Flows at growing scale at the same μ as both paths."""
+        """Compute flows of increasing scale at the same values of μ as both paths."""
         rows, even = samples.SUPPORT_LEAVES, np.geomspace(*_RANGE, levels)
         gone = [departures(rows, depth, even) for depth in DEPTHS]
         kinks = [kink.mu for kink in tacit.margin_path(rows, samples.LABELS, even).kinks]
@@ -155,13 +155,13 @@ class WhatFlowsFollow:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Distances along the way, and the worst of them against the scale."""
+        """Draw the distances against μ, and their maxima against the scale."""
         _draw_along(data, ax[0])
         _draw_worst(data, ax[1])
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The answer, in numbers."""
-        text = "flows reach the accuracy asked for (share of them)"
+        """Claims that answer the question."""
+        text = "flows reach the required accuracy (fraction)"
         yield at_least(0.6, "most", of=data.reached.size).claim(text, share(data.reached.values))
         large = data["size"].values >= 1e3
         sizes = data["size"].values[large]
@@ -169,26 +169,26 @@ class WhatFlowsFollow:
             infinite, path = data.worst.sel(depth=depth).values[:, large]
             leaves = float(data.first_leaves.sel(depth=depth))
             before = worst(data.distance.sel(depth=depth, target="path").values[-1], data.mu > leaves)
-            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(
+            yield at_most(1e-4, "log λ/λ at λ = 1e6, with a safety margin").claim(
                 f"depth {depth}: until a sample leaves, at μ = {leaves:.3g}, flows follow the Q_μ path "
                 "(largest distance at the largest scale)",
                 before,
             )
-            text = f"depth {depth}: afterwards they do not (largest distance at the largest scale)"
+            text = f"depth {depth}: after that they do not (largest distance at the largest scale)"
             yield at_least(0.03, "three percent of the predictor, at the largest scale").claim(text, path[-1])
-            yield at_least(0.9, "it stays, where λ is a thousand times as large").claim(
-                f"depth {depth}: and a larger scale does not help (that distance, over the one at a smaller)",
+            yield at_least(0.9, "the distance remains although λ is a thousand times larger").claim(
+                f"depth {depth}: and this distance remains as the scale grows (relative to a smaller scale)",
                 path[-1] / path[0],
             )
             text = f"depth {depth}: they follow the sweeping process (largest distance at the largest scale)"
-            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(text, infinite[-1])
-            yield within(-1.1, -0.9, "tells −1 from −1/2").claim(
-                f"depth {depth}: ever better, as λ^-1 log λ with λ = α^D (exponent of λ without the log)",
+            yield at_most(1e-4, "log λ/λ at λ = 1e6, with a safety margin").claim(text, infinite[-1])
+            yield within(-1.1, -0.9, "distinguishes −1 from −1/2").claim(
+                f"depth {depth}: the distance is λ^-1 log λ with λ = α^D (exponent of λ without the log)",
                 exponent(sizes, infinite / np.log(sizes)),
             )
         shown = data.distance.sel(target="infinite").isel(size=0).values
-        yield at_most(1e-6, "a hundred times what integrators leave").claim(
-            "raw weights are as far from the sweeping process at the smallest scale (largest difference)",
+        yield at_most(1e-6, "a hundred times the tolerance of the integrators").claim(
+            "at the smallest scale raw weights have the same distance (largest difference)",
             np.abs(data.raw_distance.values - shown).max(),
         )
         yield from self._drawn(data)
@@ -201,7 +201,7 @@ class WhatFlowsFollow:
             "(geometric mean of draws)",
             np.exp(np.log(path / infinite).mean()),
         )
-        yield within(0.9, 1.1, "it stays, whatever the scale").claim(
+        yield within(0.9, 1.1, "the distance does not depend on the scale").claim(
             "data drawn at random: by as much as the sweeping process itself, at the largest scale "
             "(share of that, the farthest from 1)",
             shares[np.argmax(np.abs(shares - 1))],
@@ -209,7 +209,7 @@ class WhatFlowsFollow:
 
 
 def _draw_along(data: xr.Dataset, ax: Any) -> None:
-    """Distances at the same μ, for each scale, at depth 2."""
+    """Draw the distances at the same μ for each scale at depth 2."""
     sizes = data["size"].values
     for size in sizes:
         colour = shade(float(np.interp(np.log10(size), *_SHADES)))
@@ -230,7 +230,7 @@ def _draw_along(data: xr.Dataset, ax: Any) -> None:
 
 
 def _draw_worst(data: xr.Dataset, ax: Any) -> None:
-    """The largest distance after the first departure, against the scale."""
+    """Draw the largest distance after the first departure against the scale."""
     sizes = data["size"].values
     for pair in data.drawn_worst.values:
         for values, color in zip(pair, (RICH, "k"), strict=True):
@@ -254,7 +254,7 @@ def _draw_worst(data: xr.Dataset, ax: Any) -> None:
 
 
 def _limits(*shown: Any) -> tuple[float, float]:
-    """Of an axis of distances: down to the power of ten below all of them."""
+    """The limits of an axis of distances, from the power of ten below all of them."""
     values = np.concatenate([np.ravel(each) for each in shown])
     known = values[np.isfinite(values) & (values > _AXIS[0])]
     return 10.0 ** np.floor(np.log10(known.min(initial=_AXIS[1]))), _AXIS[1]

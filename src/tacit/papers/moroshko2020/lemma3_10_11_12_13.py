@@ -1,34 +1,35 @@
-r"""Lemmas 3, 11 and 13 of Moroshko et al. 2020: along a flow of the exponential loss.
+r"""Lemmas 3, 11 and 13 of Moroshko et al. 2020, along a flow of the exponential loss.
 
-A diagonal network of depth D from weights α, on the exponential loss of separable data. With γ̃ = −log L,
-γ₂ the ℓ2 margin of the data and x̄ = maxᵢ Σₙ|xₙᵢ|, at every time t
+For a diagonal network of depth D with initial weights α, on separable data with the exponential loss. With γ̃
+= −log L, γ₂ the ℓ2 margin of the data and x̄ = maxᵢ Σₙ|xₙᵢ|, at every time t
 
     γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t)                             (Lemma 3)
     ‖w‖∞ ≤ α^D·h_D(z),    z = x̄γ̃/(h_D′(0)γ₂²α^D)              (Lemma 11 for D = 2, Lemma 13 for D > 2)
 
-where h₂(z) = 2 sinh z and h_D(z) = (1−z)^{−D/(D−2)} − (1+z)^{−D/(D−2)}. The second says that w = α^D·h_D(s)
-with |s| ≤ z. For D > 2 no s reaches 1, but z does: from there on Lemma 13 is empty, and its right side is
-read as +∞ here. Losses may be exp(−1e8) and less: everything is compared in logarithms.
+where h₂(z) = 2 sinh z and h_D(z) = (1−z)^{−D/(D−2)} − (1+z)^{−D/(D−2)}. The second means that w = α^D·h_D(s)
+with |s| ≤ z. For D > 2 no s reaches 1, but z does; Lemma 13 is then empty, and its right side counts as +∞.
+Since losses can be exp(−1e8) and less, logarithms are compared.
 
 A flow of the exponential loss, and the integrals that Lemmas 10 and 12 of Moroshko et al. 2020 promise.
 
 With p_n = r_n/‖r‖₁, the pull of each sample, and H = ∇²Q, both lemmas say ∇Q(w(t)) = c_D·Zᵀ∫r, where c₂ = 4
-and c_D = α^{D−2}D(D−2), and w' = c_D·H⁻¹Zᵀr; rows of Z are y_n x_n. Along the flow γ̃ rises, and so does
-∇Q(w)·v for a v that separates the data, Zv ≥ 1. In the clock τ = γ̃ + b·∇Q(w)·v, whatever b is,
+and c_D = α^{D−2}D(D−2), and w' = c_D·H⁻¹Zᵀr; rows of Z are y_n x_n. Along the flow γ̃ increases, and
+so does ∇Q(w)·v for a v that separates the data, Zv ≥ 1. In the clock τ = γ̃ + b·∇Q(w)·v, for any b,
 
     d∇Q = Zᵀp/f dτ,      d(c_D·t) = exp(γ̃)/f dτ,      f = k + b·pᵀZv,      k = dγ̃/d(c_D·‖r‖₁t) = pᵀZ H⁻¹ Zᵀp
 
-In the first no loss and no scale is left: it decides the way of the flow. The second decides its speed, and
-with it c_D. Near a saddle the loss hardly falls, and then γ̃ alone would be no clock to integrate in.
+The first equation contains neither the loss nor the scale and determines the path of the flow. The second
+determines its speed, and hence c_D. Near a saddle the loss hardly decreases, so that γ̃ alone is not suitable
+as a clock.
 
-Between two neighbouring states of the flow, each is the integral of the polynomial in τ through the states
-around them. Where polynomials of two degrees disagree, the flow is asked for states in between.
+Between two neighbouring states of the flow, the integrand is interpolated by a polynomial in τ through the
+surrounding states. If polynomials of two degrees disagree, more states of the flow are recorded in between.
 
 Lemmas 10 and 12 of Moroshko et al. 2020 and the inequalities of Appendix B, along a flow.
 
 Errata
 ------
-### Lemma 13: where it says something
+### Lemma 13: the times for which it holds
 - **Printed.** For all t. **Holds.** Until γ̃ = 2Dγ₂²α^D/((D−2)x̄), where the argument of h_D reaches 1
   and the bound is infinite. Test: `test_from_where_on_lemma_13_is_empty`.
 - **Sharper.** In Lemmas 11 and 13 the largest |x_{n,i}| may stand for x̄ = max_i Σ_n|x_{n,i}|, up to N
@@ -69,10 +70,10 @@ from tacit.papers.moroshko2020.separation import (
 def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     """L(t) ≤ 1/(1 + 2D²α^{2D−2}γ₂²t) at all times, γ₂ the ℓ2 margin.
 
-    Lemma 3 as γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t), which never underflows; until: the last accuracy γ̃ looked at.
+    Lemma 3 as γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t), which cannot underflow; until: the largest accuracy γ̃.
 
-    As t → 0 the share log(…)/γ̃ tends to γ₂²/‖mean y_n x_n‖², which is 1 where the mean of the samples is the
-    shortest vector of their convex hull, such as for equal samples. Those keep it at 1 for ever as α → ∞.
+    As t → 0 the share log(…)/γ̃ tends to γ₂²/‖mean y_n x_n‖². This is 1 if the mean of the samples is the
+    shortest vector of their convex hull, for example for equal samples, where it stays 1 as α → ∞.
     """
     yield plain_diagonal(model)
     D, data = model.depth, separation(X, y)
@@ -92,7 +93,7 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     """D = 2: ‖w(t)‖∞ ≤ 2α² sinh(x̄γ̃(t)/(2γ₂²α²)) at all times.
 
-    Lemma 11; until: the last accuracy γ̃ looked at.
+    Lemma 11; until: the largest accuracy γ̃.
 
     The proof bounds |Σ rₙxₙᵢ| by x̄‖r‖∞ and ‖r‖∞ by ‖r‖₁; max|xₙᵢ| may therefore stand in for the sum x̄.
     """
@@ -106,7 +107,7 @@ def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     Printed: For all t; from γ̃ = 2Dγ₂²α^D/((D−2)x̄) on, the argument of h_D is not below 1 and nothing is
     bounded.
 
-    Lemma 13, printed for all times; until: the last accuracy γ̃ looked at.
+    Lemma 13, printed for all times; until: the largest accuracy γ̃.
 
     h_D is defined on (−1, 1), and its argument reaches 1 at γ̃ = 2Dγ₂²α^D/((D−2)x̄). Beyond, the proof gives
     |h_D⁻¹(w/α^D)| ≤ 1, which every w satisfies.
@@ -115,7 +116,7 @@ def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 
 
 def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
-    """Lemma 11, or Lemma 13 of a deep network, along the flow."""
+    """Lemma 11, or Lemma 13 for D > 2, along the flow."""
     yield plain_diagonal(model, deep)
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
     yield steady(model, data)
@@ -129,22 +130,22 @@ def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     yield Bound(f"log‖w‖∞ at γ̃ = {flow.accuracy[-1]:.4g}", float(size[-1]), at_most=float(limit[-1]))
 
 
-_UNTIL = 20.0  # accuracy until which integrals are followed: later, supports hardly change
+_UNTIL = 20.0  # accuracy up to which the integrals are compared; later, supports hardly change
 _RTOL = 1e-8  # of the flow
-_NODES = 10  # states that polynomials go through
-_LEAST = 1e-300  # in place of 0 below a fraction
-_SURE = 0.25  # of what is allowed, that polynomials may be off
-_PARTS, _ROUNDS = 16, 6  # into how many a gap between states is cut at the most, and how often
-_MOST = 3000  # states
-_CROWDED = 1e-2  # of a gap beside it: states nearer than this to each other say the same
+_NODES = 10  # states used by an interpolating polynomial
+_LEAST = 1e-300  # replaces 0 in denominators
+_SURE = 0.25  # allowed interpolation error, relative to the tolerance of the comparison
+_PARTS, _ROUNDS = 16, 6  # largest number of parts of a gap, and of refinements
+_MOST = 3000  # largest number of states
+_CROWDED = 1e-2  # states closer than this, relative to the gap beside them, are redundant
 _FINE = "states of this flow can be near enough to each other to integrate"
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """States of a flow in their order, the start first: predictors w, accuracies γ̃, c_D·t as `times`.
+    """Consecutive states of a flow from the start: predictors w, accuracies γ̃, and c_D·t as `times`.
 
-    v separates the rows of Z. share: b, what ∇Q(w)·v counts in the clock.
+    v separates the rows of Z. share: b, the weight of ∇Q(w)·v in the clock.
     """
 
     model: tacit.Diagonal
@@ -157,7 +158,7 @@ class Course:
 
     @cached_property
     def seen(self) -> Float:
-        """∇Q(w) and c_D·t at each state, by the flow."""
+        """∇Q(w) and c_D·t at each state, from the flow."""
         slopes = np.asarray(self.model.potential(self.w.shape[1]).gradient(self.w))
         return np.column_stack([slopes, self.times])
 
@@ -168,7 +169,7 @@ class Course:
 
     @cached_property
     def rates(self) -> Float:
-        """What the lemmas integrate to get what is seen, and k/f, the rate of γ̃."""
+        """The integrands of the lemmas, and k/f, the rate of γ̃."""
         hessian = np.asarray(self.model.potential(self.w.shape[1]).hessian(self.w))
         force = pulls(self.Z, self.w) @ self.Z
         k = np.sum(force**2 / hessian, axis=1)
@@ -176,22 +177,22 @@ class Course:
         return np.column_stack([force, np.exp(self.accuracy), k]) / speed[:, None]
 
     def apart(self) -> Float:
-        """By how much integrals and flow differ at the most, relative: on the way, and in time."""
+        """The largest relative differences between integrals and flow: of the path, and of the time."""
         reached = np.cumsum(between(self.clock, self.rates[:, :-1], _NODES), axis=0)
         return self._relative(self.seen[1:] - reached).max(axis=0)
 
     @cached_property
     def doubts(self) -> Float:
-        """By how much integrals over each gap between states may be off, relative.
+        """Estimated relative errors of the integrals over each gap between states.
 
-        Two more states make of the difference to fewer what they made of that to still fewer.
+        The estimate extrapolates the differences between polynomials through different numbers of states.
         """
         best, good, fair = (between(self.clock, self.rates[:, :-1], _NODES - less) for less in (0, 2, 4))
         late, early = self._relative(best - good), self._relative(good - fair)
         return np.asarray((late * np.minimum(late / np.maximum(early, _LEAST), 1.0)).max(axis=1))
 
     def missing(self) -> Float:
-        """Accuracies in the gaps over which polynomials are in doubt, about evenly in τ."""
+        """Accuracies at which to record more states: in gaps with large estimated errors, evenly in τ."""
         found = []
         shares = self.doubts * len(self.doubts) / (_SURE * AGREE)
         for gap in np.flatnonzero(shares > 1).tolist():
@@ -200,7 +201,7 @@ class Course:
         return np.unique(np.concatenate([[], *found]))
 
     def _inside(self, gap: int, places: Float) -> Float:
-        """γ̃ at places between 0 and 1 of a gap, by Hermite's cubic where that rises, by a line if not."""
+        """γ̃ at fractions of a gap, by Hermite's cubic if it increases, else linearly."""
         low, high = self.accuracy[gap : gap + 2]
         first, last = np.diff(self.clock)[gap] * self.rates[gap : gap + 2, -1]
         line = (high - low) * places
@@ -210,7 +211,7 @@ class Course:
         return np.asarray(cubic if rises else low + line)
 
     def joined(self, flow: tacit.Trajectory) -> Course:
-        """With the states of another record of the same flow, but for those that are crowded."""
+        """Add the states of another record of the same flow, except redundant ones."""
         w = np.concatenate([self.w, np.asarray(flow.predictor)])
         accuracy = np.append(self.accuracy, flow.accuracy)
         times = np.append(self.times, _times(self.model, flow))
@@ -218,21 +219,21 @@ class Course:
         return replace(self, w=w[order], accuracy=accuracy[order], times=times[order]).thinned()
 
     def thinned(self) -> Course:
-        """Without states that are much nearer to one neighbour than to the other."""
+        """Remove states that are much closer to one neighbour than to the other."""
         gaps = np.diff(self.clock)
         kept = np.minimum(gaps[1:], gaps[:-1]) > _CROWDED * np.maximum(gaps[1:], gaps[:-1])
         kept = np.concatenate([[True], kept, [True]])
         return replace(self, w=self.w[kept], accuracy=self.accuracy[kept], times=self.times[kept])
 
     def _relative(self, errors: Float) -> Float:
-        """At each state after the start: slopes in units of the largest there, times in their own."""
+        """Values at each state after the start: slopes relative to the largest, times to themselves."""
         sizes, errors = np.abs(self.seen[1:]), np.abs(errors)
         way = errors[:, :-1].max(axis=1) / sizes[:, :-1].max(axis=1)
         return np.column_stack([way, errors[:, -1] / sizes[:, -1]])
 
 
 def between(clock: Float, rates: Float, nodes: int) -> Float:
-    """The integral over each gap of the polynomials in the clock through the nodes around it."""
+    """The integral over each gap of the interpolating polynomial through the surrounding nodes."""
     nodes, gaps = min(nodes, len(clock)), len(clock) - 1
     first = np.clip(np.arange(gaps) - (nodes // 2 - 1), 0, len(clock) - nodes)
     around = first[:, None] + np.arange(nodes)
@@ -247,7 +248,7 @@ def between(clock: Float, rates: Float, nodes: int) -> Float:
 
 
 def settled_course(model: tacit.Diagonal, X: Any, y: Any) -> tuple[Course, Assumption]:
-    """The flow at states that are near enough to each other, and whether they are."""
+    """The flow at sufficiently close states, and whether they are close enough."""
     course = _first(model, X, y)
     for _ in range(_ROUNDS):
         missing = course.missing()
@@ -262,15 +263,15 @@ def settled_course(model: tacit.Diagonal, X: Any, y: Any) -> tuple[Course, Assum
 
 
 def pulls(Z: Float, w: Float) -> Float:
-    """The share p_n of each sample in the residuals, at each instant."""
+    """The share p_n of each sample in the residuals, at each recorded time."""
     return np.asarray(softmax(-w @ Z.T, axis=1))
 
 
 def _first(model: tacit.Diagonal, X: Any, y: Any) -> Course:
-    """At the states that a flow records of itself.
+    """The flow at the states that it records by default.
 
-    The clock counts changes of slopes that h_D answers with a change of w like that of γ̃: of order 1 for
-    D = 2, and of (α^D/w)^{1−2/D} for D > 2.
+    b is chosen such that slopes change the clock like γ̃ when w changes by its own size: such changes of
+    slopes are of order 1 for D = 2, and (α^D/w)^{1−2/D} for D > 2.
     """
     flow = overview(model, X, y, _UNTIL, _RTOL)
     v = settled_margin(X, y, "l2").predictor
@@ -281,12 +282,12 @@ def _first(model: tacit.Diagonal, X: Any, y: Any) -> Course:
 
 
 def _times(model: tacit.Diagonal, flow: tacit.Trajectory) -> Float:
-    """c_D·t, with c_D as it is printed."""
+    """c_D·t with the printed c_D."""
     return np.exp(np.asarray(flow.log_time) + log_clock(model.depth, log_alpha(model)))
 
 
-_SMALLEST = -20.0  # log α^D from which on the nodes are not too many
-_ROUNDING = 1e-7  # relative: ten times the rtol to which outputs and the clock γ̃ of the flow agree
+_SMALLEST = -20.0  # log α^D above which the number of nodes is moderate
+_ROUNDING = 1e-7  # relative; ten times the tolerance of outputs and accuracy of the flow
 
 
 @theorem("moroshko2020/lemma10", flows=4)
@@ -313,8 +314,8 @@ def inequalities(model: Any, X: Any, y: Any) -> Parts:
 
     Equations 10 and 12, along the flow of Lemma 3.
 
-    Equal samples attain the first, one support vector far from all others the second, and equal samples along
-    which w points the third.
+    Equal samples attain the second inequality, a single support vector far from the other samples the first,
+    and equal samples parallel to w the third.
     """
     yield plain_diagonal(model)
     data = separation(X, y)
@@ -329,9 +330,9 @@ def inequalities(model: Any, X: Any, y: Any) -> Parts:
 
 
 def _solution(model: Any, X: Any, y: Any, deep: bool) -> Parts:
-    """Lemma 10, or Lemma 12 of a deep network."""
+    """Lemma 10, or Lemma 12 for D > 2."""
     yield plain_diagonal(model, deep)
-    separation(X, y)  # which refuses what is not separable
+    separation(X, y)  # raises if the data are not separable
     log_scale = model.depth * log_alpha(model)
     yield Premise(f"log α^D = {log_scale:.4g} is at least {_SMALLEST:g}", log_scale >= _SMALLEST)
     course, settled = settled_course(model, X, y)

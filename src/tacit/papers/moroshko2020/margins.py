@@ -1,4 +1,4 @@
-"""Where along its way a curve of Moroshko et al. 2020 is computed, so that a picture shows no chords.
+"""Points at which the curves of Moroshko et al. 2020 are computed, so that pictures show smooth curves.
 
 Flows that figures show against flows of the raw weights, which do not use the potential.
 
@@ -27,14 +27,14 @@ from tacit.data.arrays import Float
 from tacit.papers import Claim, at_most
 from tacit.papers.arguments import arrived
 
-_EVEN = 0.1  # weight of the clock where it has been covered already
-_ROUGH = 40  # points of a path that tell where it moves
+_EVEN = 0.1  # weight of the clock in regions that contain points already
+_ROUGH = 40  # points of a first evaluation, which shows where the path moves
 
 
 def spread(clock: Float, curve: Float, count: int, *, even: float = 1.0) -> Float:
-    """Values of the clock, first and last among them, spread by the length of the curve and by the clock.
+    """Values of the clock, including both ends, distributed by the length of the curve and by the clock.
 
-    clock: increasing. curve: a point for each of its values; a length that is not a number counts as none.
+    clock: increasing. curve: a point for each value of the clock; a length of NaN counts as 0.
     even: the weight of the clock; that of the length is 1.
     """
     moved = np.nan_to_num(np.linalg.norm(np.diff(curve, axis=0), axis=1)).cumsum()
@@ -50,10 +50,10 @@ def refined(
     *,
     looks: int = 1,
 ) -> tuple[Float, Float]:
-    """`count` values of a positive clock, the rough ones among them, and the points of a curve there.
+    """`count` values of a positive clock, including a coarse grid, and the points of a curve there.
 
-    follow: the points at increasing values of the clock. shown: what a picture shows of them, as rows. The
-    rough values are evenly spread, and the others come where the curve moves, after so many looks at it.
+    follow: computes points at increasing values of the clock. shown: their coordinates in the picture, as
+    rows. The grid is even, and the other values are added where the curve moves, in several rounds.
     """
     clock, points = rough, follow(rough)
     for left in range(looks, 0, -1):
@@ -68,9 +68,9 @@ def refined(
 def levels(
     rows: Float, depth: float, ends: tuple[float, float], count: int, *, sweeping: bool = False
 ) -> Float:
-    """`count` falling values of μ at which to compute the Q_μ path: both ends, all kinks, and where it moves.
+    """`count` decreasing values of μ for the Q_μ path: both ends, all kinks, and more where it moves.
 
-    sweeping: also where samples enter and leave the flow at infinite scale, and where that moves.
+    sweeping: also at the events of the flow at infinite scale, and where it moves.
     """
     labels, rough = np.ones(len(rows)), np.geomspace(*ends, min(_ROUGH, count))
     path = tacit.margin_path(rows, labels, rough, depth=depth)
@@ -84,12 +84,12 @@ def levels(
 
 
 def between(values: Any, ends: tuple[float, float]) -> list[float]:
-    """Those values that lie between the ends, each once."""
+    """The distinct values between the ends."""
     return sorted({float(each) for each in values if min(ends) < each < max(ends)})
 
 
 def reached_at(accuracy: Float, values: Float, level: float) -> float:
-    """The accuracy from which on values are at most this level, between instants as a power law; or NaN."""
+    """The accuracy above which values are at most this level, with power-law interpolation; or NaN."""
     above = np.flatnonzero(~(values <= level))
     if not above.size or above[-1] + 1 == len(values):
         return np.nan
@@ -97,20 +97,20 @@ def reached_at(accuracy: Float, values: Float, level: float) -> float:
     return float(np.exp(np.interp(-np.log(level), -np.log(values[pair]), np.log(accuracy[pair]))))
 
 
-# γ̃ from which on and up to which they are compared, the first over α^D: before, predictors are differences
-# of weights that have hardly moved, and are rounded as these are; afterwards little depends on the scale.
+# Range of γ̃ in which they are compared, the first relative to α^D. Earlier, predictors are differences of
+# nearly equal weights, with large round-off errors; later, they hardly depend on the scale.
 _FIRST, _LAST = 1e-2, 1e6
 
 
 def middle(scales: Sequence[float]) -> int:
-    """The place of the scale that is nearest to 1, where flows are between the regimes."""
+    """The index of the scale closest to 1, where flows are between the regimes."""
     return int(np.argmin(np.abs(np.log(scales))))
 
 
 def off_raw_weights(depth: float, scale: float, rows: Float, accuracy: Float, shown: Float) -> float:
-    """The largest distance of directions of the flow of α^D = scale to those of its raw weights.
+    """The largest distance between directions of a flow and those of its raw weights, for α^D = scale.
 
-    accuracy: where; shown: the predictors there. NaN where the raw weights do not get there.
+    accuracy: the accuracies to compare; shown: the predictors there. NaN if the raw weights do not converge.
     """
     seen = (accuracy >= _FIRST * scale) & (accuracy <= _LAST)
     run = raw_weights(depth, scale, rows, accuracy[seen])
@@ -121,21 +121,21 @@ def off_raw_weights(depth: float, scale: float, rows: Float, accuracy: Float, sh
 
 
 def raw_weights(depth: float, scale: float, rows: Float, accuracy: Float) -> tacit.Trajectory:
-    """Gradient flow on the exponential loss that integrates every weight, at these accuracies."""
+    """Gradient flow of the raw weights on the exponential loss, at these accuracies."""
     model = tacit.Diagonal(depth=depth, log_scale=np.log(scale) / depth)
     return tacit.flow(model, rows, np.ones(len(rows)), loss="exp", at=accuracy, method="parameters")
 
 
 def raw_weights_claim(data: xr.Dataset) -> Claim:
-    """Scale and clock of what is shown are those of the weights."""
-    return at_most(1e-6, "a hundred times what integrators leave").claim(
-        "at the scale nearest to 1 raw weights go the same way (largest distance at the same accuracy)",
+    """Claim that the flow shown agrees with that of the raw weights."""
+    return at_most(1e-6, "a hundred times the tolerance of the integrators").claim(
+        "at the scale closest to 1 raw weights agree (largest distance at the same accuracy)",
         data.off_raw_weights.max(skipna=False),
     )
 
 
 CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime
-EARLY = 1e-4  # of min(1, α^D): an accuracy at which the flow has not left its first direction
+EARLY = 1e-4  # accuracy, relative to min(1, α^D), at which the flow still has its initial direction
 
 
 def size(w: Float, p: float) -> Float:
@@ -144,14 +144,14 @@ def size(w: Float, p: float) -> Float:
 
 
 def over_margin(w: Float, rows: Float) -> Float:
-    """Each predictor over its margin, the smallest of rows·w: its smallest margin becomes 1."""
+    """Each predictor divided by its smallest margin, min rows·w."""
     return np.asarray(w / (w @ rows.T).min(axis=-1, keepdims=True))
 
 
 def followed(depth: float, scale: float, rows: Float, **targets: Any) -> tacit.Trajectory:
     """Gradient flow on the exponential loss (rows y_n x_n) whose *predictor* starts at scale = α^D.
 
-    A figure shows no flow that did not get where it was sent: `NotConvergedError` says which.
+    Raises `NotConvergedError` if the flow does not reach its goal.
     """
     model = tacit.Diagonal(depth=depth, log_scale=math.log(scale) / depth)
     trajectory = tacit.flow(model, rows, np.ones(len(rows)), loss="exp", **targets)
@@ -159,7 +159,7 @@ def followed(depth: float, scale: float, rows: Float, **targets: Any) -> tacit.T
 
 
 def margins_on_path(rows: Float, mu: Float, depth: float) -> Float:
-    """The Q_μ maximum-margin predictors, all of them certified."""
+    """The Q_μ maximum-margin predictors; raises if one is not certified."""
     path = tacit.margin_path(rows, np.ones(len(rows)), mu, depth=depth)
     if not path.converged.all():
         raise tacit.NotConvergedError(f"no margin at μ = {path.mu[~path.converged][0]:g}, depth {depth:g}")
@@ -167,7 +167,7 @@ def margins_on_path(rows: Float, mu: Float, depth: float) -> Float:
 
 
 def best_margin(rows: Float, norm: Any) -> tacit.Margin:
-    """The largest margin in a norm, certified."""
+    """The maximum margin in a norm; raises if it is not certified."""
     found = tacit.max_margin(rows, np.ones(len(rows)), norm)
     return arrived(found, f"no largest margin in the norm {norm}: residual {found.kkt:.1g}")
 
@@ -178,10 +178,10 @@ def excess_l1(w: Float, rows: Float, smallest: float) -> Float:
 
 
 def accuracy_needed(rows: Float, depth: float, scale: float, last: float) -> float:
-    """The accuracy from which on the excess ℓ1 norm stays below 5%, at predictor scale α^D = scale.
+    """The accuracy above which the excess ℓ1 norm stays below 5%, at predictor scale α^D = scale.
 
-    A flow to accuracy `last` brackets it; three instants of another, close about the first estimate, then
-    give it by inverse interpolation, to 1e-8 or so. NaN if the excess is not below at the end.
+    A flow to accuracy `last` brackets it; inverse interpolation between three states of a second flow, close
+    to the first estimate, determines it to about 1e-8. NaN if the excess is not below 5% at the end.
     """
     smallest = best_margin(rows, "l1").value
     rough = followed(depth, scale, rows, until=last)
@@ -212,8 +212,9 @@ def level_of_path(rows: Float, depth: float) -> float:
 def level_of_average(rows: Float, depth: float) -> float:
     """lim γ̃/α^D for α → 0 at 5% excess, if the average sample z̄ alone leads there; NaN if it does not.
 
-    As long as γ̃ is small all samples pull alike, w = α^D h_D(s z̄) for a growing s, and γ̃ = z̄·w: nothing
-    depends on α but the scale of w and γ̃. h_D ends at s|z̄_j| = 1 for D > 2.
+    As long as γ̃ is small, all samples have the same weight in the gradient, w = α^D h_D(s z̄) for an
+    increasing s, and γ̃ = z̄·w. Then only the scale of w and γ̃ depends on α. h_D is infinite at s|z̄_j| = 1
+    for D > 2.
     """
     smallest, average = best_margin(rows, "l1").value, rows.mean(axis=0)
     mirror = tacit.Diagonal(depth=depth, scale=1.0).potential(rows.shape[1]).mirror
@@ -230,10 +231,10 @@ def level_of_average(rows: Float, depth: float) -> float:
 
 
 def along(depth: float, scale: float, rows: Float, last: float, count: int) -> tuple[Float, Float]:
-    """Accuracies and predictors over their margins at `count` instants of a flow that ends at γ̃ = last.
+    """Accuracies and normalized predictors at `count` states of a flow that ends at γ̃ = last.
 
-    A first flow shows when the predictor moves; the instants of a second are spread evenly, half by that
-    length and half by the logarithm of the accuracy, so that no turn is cut short.
+    A first flow shows when the predictor moves. The states of a second one are distributed evenly in the
+    length of its path and in the logarithm of the accuracy.
     """
     rough = followed(depth, scale, rows, until=last)
     accuracy = np.concatenate([[min(EARLY * min(1.0, scale), rough.accuracy[1] / 2)], rough.accuracy[1:]])
@@ -251,7 +252,7 @@ def off_path(rows: Float, w: Float, mu: Float, depth: float, lowest: float = 1e-
 
 
 def points_of_edge(face: Float | None) -> dict[str, Float]:
-    """On the edge of all ℓ1 solutions: least and most ℓ2 norm, and largest entropy −Σ|w| log|w|."""
+    """The ℓ1 solutions of smallest and largest ℓ2 norm and of largest entropy −Σ|w| log|w|."""
     if face is None or len(face) != 2:
         raise tacit.NotConvergedError("the ℓ1 solutions of this dataset are an edge, and no edge was found")
     first, way = face[0], face[1] - face[0]
@@ -267,11 +268,11 @@ def points_of_edge(face: Float | None) -> dict[str, Float]:
 
 
 def local_margins(rows: Float, p: float) -> Float:
-    """All local minima of ‖w‖_p, p < 1, subject to rows·w ≥ 1, best first.
+    """All local minima of ‖w‖_p, p < 1, subject to rows·w ≥ 1, in increasing order.
 
-    Between its zeros the quasi-norm is concave, and off a zero it rises infinitely fast: a minimum with the
-    coordinates J is a vertex, w_J = A⁻¹1 for as many samples A, and the multipliers A⁻ᵀ(sign(w)|w|^{p−1}) are
-    not negative. All of the C(N + d, d) square blocks A are tried.
+    The quasi-norm is concave between its zeros and has infinite slope at them. A minimum with nonzero
+    coordinates J is therefore a vertex w_J = A⁻¹1, with as many samples A, and its multipliers
+    A⁻ᵀ(sign(w)|w|^{p−1}) are nonnegative. All C(N + d, d) square blocks A are tried.
     """
     samples, features = rows.shape
     found = []

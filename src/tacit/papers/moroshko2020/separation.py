@@ -1,4 +1,4 @@
-"""What the statements of Moroshko et al. 2020 need to know of separable data and of flows on them."""
+"""Properties of separable data, and of flows on them, for the statements of Moroshko et al. 2020."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tacit.papers.statements import shared
 
 Float = NDArray[np.float64]
 _EARLY_END = "the flow of {!r} ended early ({}); no bound can be checked"
-_INSTANTS = 41  # of the flow that are looked at, evenly in log γ̃
-_EARLY = 1e-3  # of min(1, α^D, the accuracy at which z = 1): the accuracy of the first of them
-_FAR = 10.0  # times α^D: how accurate the flow becomes if not told otherwise, but at least _ACCURATE
+_INSTANTS = 41  # recorded states of the flow, evenly in log γ̃
+_EARLY = 1e-3  # accuracy of the first, relative to min(1, α^D, the accuracy at which z = 1)
+_FAR = 10.0  # default final accuracy in units of α^D, but at least _ACCURATE
 _ACCURATE = 50.0
-_LOGS = 600.0  # logarithms of accuracies stay within ±this
-_STEADY = 1e-8  # below it EPS of a slope moves margins by more than the 1e-8 at which flows give up
-_RICH = 1e-9  # of ‖w_ℓ2‖₂: the smallest μ looked at
+_LOGS = 600.0  # largest absolute logarithm of an accuracy
+_STEADY = 1e-8  # below this, round-off of a slope changes margins by more than 1e-8, at which flows stop
+_RICH = 1e-9  # smallest μ, relative to ‖w_ℓ2‖₂
 
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """What the bounds need to know of the data.
+    """The quantities of the data that appear in the bounds.
 
     margin: γ₂ = max over ‖w‖₂ = 1 of the smallest y_n x_n·w. predictor: w_ℓ2, of norm 1/γ₂ and smallest
     margin 1. spread: x̄, the largest column sum of |X|. longest: x_max = maxₙ‖xₙ‖₂. samples: N. features: d.
@@ -85,12 +85,12 @@ def mirror_argument(data: Separation, depth: float, log_scale: float, accuracy: 
 
 
 def far_down(data: Separation) -> float:
-    """A μ so small that Q_μ is as good as ℓ1 (for D > 2)."""
+    """A μ so small that Q_μ agrees with ℓ1 up to round-off (for D > 2)."""
     return _RICH * data.norm
 
 
 def plain_diagonal(model: Any, deep: bool | None = None) -> Setting:
-    """Is the model a diagonal network that starts from equal weights? deep: of depth above 2, or 2."""
+    """Whether the model is a diagonal network with equal initial weights. deep: of depth above 2, or 2."""
     plain = isinstance(model, tacit.Diagonal)
     plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
     text = "the model is Diagonal with equal initial weights"
@@ -105,7 +105,7 @@ def log_clock(depth: float, log_alpha: float) -> float:
 
 
 def steady(model: Any, data: Separation) -> Premise:
-    """Can the flow be followed, or does it arrive so suddenly that rounding hides where slopes of Q are?"""
+    """Whether the flow can be integrated; its transition can be too fast for double precision."""
     sudden = suddenness(model, data.predictor)
     text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
     return Premise(text, sudden >= _STEADY)
@@ -113,28 +113,28 @@ def steady(model: Any, data: Separation) -> Premise:
 
 @shared
 def settled_flow(model: Any, X: Any, y: Any, accuracies: Any, rtol: float = 1e-8) -> tacit.Trajectory:
-    """The flow of the exponential loss at these accuracies, all of them reached."""
+    """The flow of the exponential loss at these accuracies; raises if it does not reach them."""
     flow = tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol)
     return arrived(flow, _EARLY_END.format(model, flow.reason))
 
 
 @shared
 def overview(model: Any, X: Any, y: Any, until: float, rtol: float) -> tacit.Trajectory:
-    """The flow of the exponential loss until this accuracy, at the states that it records of itself."""
+    """The flow of the exponential loss to this accuracy, at the states that it records by default."""
     flow = tacit.flow(model, X, y, loss="exp", until=until, rtol=rtol)
     return arrived(flow, _EARLY_END.format(model, flow.reason))
 
 
 @shared
 def settled_margin(X: Any, y: Any, norm: str) -> tacit.Margin:
-    """The maximum margin in this norm, with its certificate met."""
+    """The maximum margin in this norm; raises if it is not certified."""
     words = f"the {norm} margin did not converge; no bound can be checked with it"
     return arrived(tacit.max_margin(X, y, norm), words)
 
 
 @shared
 def stability(X: Any, y: Any, depth: float, down_to: float) -> tacit.Stability:
-    """Which samples leave the support of the path down to this μ."""
+    """The stability of the support down to this μ."""
     return tacit.support_stability(X, y, depth=depth, down_to=down_to)
 
 
@@ -145,9 +145,9 @@ def edge_of(data: Separation, depth: float, log_scale: float) -> float:
 
 
 def followed(model: Any, X: Any, y: Any, data: Separation, until: float | None) -> tacit.Trajectory:
-    """The flow of the exponential loss at instants from the kernel regime to the accuracy `until`.
+    """The flow of the exponential loss at accuracies from the kernel regime to `until`.
 
-    The first lies well before z reaches 1, so that Lemma 13 is looked at where it says something.
+    The first is well below the accuracy at which z = 1, so that Lemma 13 is not empty there.
     """
     log_scale = model.depth * log_alpha(model)
     scale = math.exp(min(max(log_scale, -_LOGS), _LOGS))
@@ -158,7 +158,7 @@ def followed(model: Any, X: Any, y: Any, data: Separation, until: float | None) 
 
 
 def rich_excess(norm: float, features: int, depth: float, mu: float, left: float = 0.0) -> float:
-    """The most by which ‖ŵ‖₁/‖w_ℓ1‖₁ can exceed 1 at μ = α^D/min z_n·w, where norm = ‖w_ℓ1‖₁.
+    """An upper bound of ‖ŵ‖₁/‖w_ℓ1‖₁ − 1 at μ = α^D/min z_n·w, where norm = ‖w_ℓ1‖₁.
 
     left: the right side of (∗) with w* = w_ℓ1. From |z|log|z| − |z| ≤ q₂(z) ≤ |z|log(1 + |z|), for D > 2
     from |z| − (D/2)|z|^{2/D} ≤ q_D(z) ≤ |z|, and Jensen's inequality, S = ‖ŵ‖₁ and B = ‖w_ℓ1‖₁ satisfy
@@ -174,7 +174,7 @@ def rich_excess(norm: float, features: int, depth: float, mu: float, left: float
             return ratio * (math.log(ratio / share) - 1) - math.log1p(features / share) - rest
         return ratio - depth / 2 * share ** (1 - 2 / depth) * ratio ** (2 / depth) - 1 - rest
 
-    low = high = max(1.0, share)  # beyond() is negative here and increases from here on
+    low = high = max(1.0, share)  # beyond() is negative here and increases
     while beyond(high) < 0:
         high *= 2
     return crossing(beyond, low, high, rtol=1e-13) - 1

@@ -1,4 +1,4 @@
-r"""Theorem 1 and Appendix E of Moroshko et al. 2020: the linearized model, and how long a network follows it.
+r"""Theorem 1 and Appendix E of Moroshko et al. 2020: how long a network follows its linearized model.
 
 The linearized model is w̄ = Dα^{D−1}(ū₊ − ū₋), a linear predictor that is trained 2D²α^{2D−2} times as fast.
 """
@@ -20,12 +20,15 @@ from tacit.papers.measures import exponent
 from tacit.papers.moroshko2020.separation import Separation, plain_diagonal, separation
 
 _INSTANTS = 41
-_TIMES, _SOON = 21, 1e-3  # until the horizon, from this part of it on: before, w and w̄ hardly differ
-_FLAT, _FLATTER = 1e4, 1e3  # x_max/γ₂ up to which samples learn at speeds that a flow follows, to T and to γ̃*
-_REACHED = 3.0  # the accuracy that Lemma 3 promises at the horizon, at the smallest scale
-_FARTHEST = 1e7  # the largest accuracy to which a linear flow is followed
-_ON = 1e-6  # of the margin: a sample this near it is a support vector
-_POSITIVE = 1e-9  # relative: a multiplier below it is zero
+_TIMES, _SOON = (
+    21,
+    1e-3,
+)  # recorded times, and the first one relative to the horizon; earlier, w and w̄ nearly coincide
+_FLAT, _FLATTER = 1e4, 1e3  # largest x_max/γ₂ for which flows to T, and to γ̃*, can be integrated
+_REACHED = 3.0  # the accuracy guaranteed by Lemma 3 at the horizon, for the smallest scale
+_FARTHEST = 1e7  # the largest accuracy of a linear flow
+_ON = 1e-6  # relative distance from the margin below which a sample is a support vector
+_POSITIVE = 1e-9  # relative size below which a multiplier is zero
 
 
 @theorem("moroshko2020/theorem1", flows=6)
@@ -34,8 +37,9 @@ def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts
 
     Theorem 1, after Chizat et al. 2019, at growing scales s = α^D/‖w_ℓ2‖₂; the model gives the depth.
 
-    T: when Lemma 3 promises γ̃ = 3 at the smallest scale. h_D bends by a cube, so that the distance is about
-    γ̃³/α^{2D}, where γ̃(T) grows with log α. Over γ̃³ the exponent of α^D is about −2.
+    T: the time at which Lemma 3 guarantees γ̃ = 3 at the smallest scale. h_D is linear up to a cubic term, so
+    that the distance is about γ̃³/α^{2D}, where γ̃(T) grows with log α. Divided by γ̃³, the exponent of α^D
+    is about −2.
     """
     scales = increasing(scales)
     yield plain_diagonal(model)
@@ -59,14 +63,14 @@ def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts
 
 
 def _even(data: Separation, most: float) -> Premise:
-    """Can one flow follow all samples, the fastest and the slowest to learn?"""
+    """Whether one flow can resolve both the samples that are fitted fastest and slowest."""
     ratio = data.longest / data.margin
     return Premise(f"x_max/γ₂ = {ratio:.4g} is at most {most:g}", ratio <= most)
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The ℓ2 margin's support S₂, w_ℓ2 = Σν_n x_n, in the terms of Appendix E.
+    """The support S₂ of the ℓ2 margin, w_ℓ2 = Σν_n x_n, in the notation of Appendix E.
 
     shift: w̃ with exp(−x_n·w̃) = ν_n on S₂. ratio: θ, the smallest margin off S₂ (∞ where there is none).
     pull: c₁, the largest exp(−x_n·w̃) there. usable: all ν are positive, and w̃ exists.
@@ -80,7 +84,7 @@ class Support:
 
 
 def support(Z: Float, predictor: Float) -> Support:
-    """What Appendix E makes of rows y_n x_n and their ℓ2 margin."""
+    """The quantities of Appendix E for rows y_n x_n and their ℓ2 margin."""
     margins = Z @ predictor
     on = margins < 1 + _ON
     nu = np.linalg.lstsq(Z[on].T, predictor, rcond=None)[0]
@@ -96,9 +100,9 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     """The linearized model has log(1 + ργ₂²t) ≤ γ̄ ≤ log(1 + ρx²_max·t), ρ = 2D²α^{2D−2}, stays near
     log(ρt/N)·w_ℓ2, and obeys Condition 5.
 
-    Appendix E with the constants of its proof: (37), (39), (44), and ρ₀ = (θ+1)/2 from its γ̃* on.
+    Appendix E with the constants of its proof: (37), (39), (44), and ρ₀ = (θ+1)/2 above its γ̃*.
 
-    With κ = w̄ − log(ρt/N)·w_ℓ2 − w̃ and e^{γ₀} = 1 + N·x²_max, from which on (43) holds,
+    With κ = w̄ − log(ρt/N)·w_ℓ2 − w̃ and e^{γ₀} = 1 + N·x²_max, above which (43) holds,
     ‖κ‖² ≤ ‖κ(γ₀)‖² + 2c₁(N·x²_max)^θ/(γ₂²(θ−1)(e^{γ₀}−1)^{θ−1}).
     """
     yield plain_diagonal(model)
@@ -126,7 +130,7 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
 def _course(
     model: Any, X: Any, y: Any, data: Separation, found: Support, accuracies: Float
 ) -> tuple[Float, Float, Float, Float]:
-    """The linear flow at each instant: shares of (37) and (39), ‖κ‖ and the ratio of margins."""
+    """The linear flow at each recorded time: shares of (37) and (39), ‖κ‖ and the ratio of margins."""
     flow = tacit.flow(model, X, y, loss="exp", at=accuracies, linearized=True, rtol=1e-10)
     arrived(flow, f"the linear flow ended early ({flow.reason}); no bound can be checked")
     log_rate = math.log(2 * model.depth**2) + (2 * model.depth - 2) * log_alpha(model)
@@ -147,7 +151,7 @@ def _extra(data: Separation, found: Support) -> float:
 
 
 def _stable_from(data: Separation, found: Support, bound: float) -> float:
-    """γ̃* from which on both inequalities at the end of Appendix E hold, and with them Condition 5."""
+    """γ̃* above which both inequalities at the end of Appendix E hold, and hence Condition 5."""
     if not math.isfinite(found.ratio):
         return 0.0
     theta, logs = found.ratio, math.log1p(data.samples * data.longest**2)

@@ -1,12 +1,12 @@
-r"""Theorem 2 of Moroshko et al. 2020 and its role of depth: where weights point, and the accuracy it takes.
+r"""Theorem 2 of Moroshko et al. 2020 and the role of depth: directions of weights, and the accuracy needed.
 
 For a model of degree D, ρ = ‖u‖ and the smoothed margin γ̂ = (γ̃ − log N)/ρ^D, Lyu and Li 2020 show
 
     (log γ̂)' ≥ D·tan²∠(u, u')·(log ρ)',                                                      (∗)
 
-so that γ̂ never falls once γ̃ > log N, and the smallest tan² within a stretch of the flow is at most
-log(γ̂₂/γ̂₁)/(D·log(ρ₂/ρ₁)), which vanishes as ρ grows. Where u and −∇L are parallel, u is a KKT point of
-min ‖u‖₂ subject to margins of at least 1, but for complementarity, which is at most log N/γ.
+so that γ̂ does not decrease once γ̃ > log N, and the smallest tan² on an interval of the flow is at most
+log(γ̂₂/γ̂₁)/(D·log(ρ₂/ρ₁)), which vanishes as ρ grows. If u and −∇L are parallel, u is a KKT point of
+min ‖u‖₂ subject to margins of at least 1, except for complementarity, which is at most log N/γ.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from tacit.papers.moroshko2020.separation import (
 )
 
 _INSTANTS = 61
-_LATE = 1e4  # times max(1, α^D): the last accuracy looked at
-_RISES = 1e-9  # relative: what rounding may take from γ̂
-_SMALLEST = 600.0  # log B/μ at which every bound is taken to be met
-_DOWN = np.geomspace(1e2, 1e-8, 81)  # values of μ, in units of ‖w_ℓ2‖₂
+_LATE = 1e4  # largest accuracy, in units of max(1, α^D)
+_RISES = 1e-9  # relative decrease of γ̂ that may be round-off
+_SMALLEST = 600.0  # log B/μ above which every bound counts as met
+_DOWN = np.geomspace(1e2, 1e-8, 81)  # values of μ in units of ‖w_ℓ2‖₂
 
 
 @theorem("moroshko2020/theorem2", flows=4)
@@ -66,7 +66,7 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
 
 
 def tangents(log_u: Float, force: Float, depth: float) -> Float:
-    """tan² of the angle between u and u^{D−1}∘force at each instant, from log u."""
+    """tan² of the angle between u and u^{D−1}∘force at each recorded time, from log u."""
     unit = log_u - log_u.max(axis=1, keepdims=True)
     u, velocity = np.exp(unit), np.exp((depth - 1) * unit) * force
     along = np.sum(u * velocity, axis=1)
@@ -75,12 +75,12 @@ def tangents(log_u: Float, force: Float, depth: float) -> Float:
 
 
 def digits(log_scale: float, mu: float) -> float:
-    """log₁₀(1/ε), ε = exp(−α^D/μ): digits of the loss at which a flow is at the margin of Q_μ."""
+    """log₁₀(1/ε), ε = exp(−α^D/μ): the digits of the loss at which a flow reaches the margin of Q_μ."""
     return math.exp(log_scale) / (mu * math.log(10))
 
 
 def log_enough(norm: float, features: int, depth: float, delta: float) -> float:
-    """The largest log μ at which `rich_excess` is δ at the most."""
+    """The largest log μ at which `rich_excess` is at most δ."""
     low, high = math.log(norm) - _SMALLEST, math.log(norm) + 3
     for _ in range(60):
         middle = (low + high) / 2
@@ -93,10 +93,10 @@ def log_enough(norm: float, features: int, depth: float, delta: float) -> float:
 def depth(model: Any, X: Any, y: Any, delta: float = 0.05) -> Parts:
     """An excess ℓ1 norm of δ takes γ̃ = α^D/μ with 1/μ = exp(O(1/δ)) for D = 2 and poly(1/δ) for D > 2.
 
-    The role of depth, Section 4: the μ from which on the margin of Q_μ is within δ of the ℓ1 margin.
+    The role of depth, Section 4: the μ below which the margin of Q_μ is within δ of the ℓ1 margin.
 
     `rich_excess` bounds the excess at every μ: about log(ed)/log(B/μ) for D = 2, B = ‖w_ℓ1‖₁, and
-    (D/2)(dμ/B)^{1−2/D} for D > 2. On given data the excess may fall faster, and is measured.
+    (D/2)(dμ/B)^{1−2/D} for D > 2. The excess on given data may decrease faster and is measured.
     """
     delta = between(delta, "delta", 0, 1)
     yield plain_diagonal(model)

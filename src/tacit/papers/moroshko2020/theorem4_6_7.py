@@ -1,18 +1,19 @@
-r"""Theorems 4, 6 and 7 of Moroshko et al. 2020: where a flow stops as its initialization grows.
+r"""Theorems 4, 6 and 7 of Moroshko et al. 2020: stopped flows as the initialization scale grows.
 
 Stopped at the accuracy γ̃(α), the flow is at ŵ = w/min y_n x_n·w. As α → ∞ it tends to a maximum margin:
 
     γ̃ = o(α^D): of ℓ2 (Theorem 4)      γ̃ = α^D/μ: of Q_μ (Theorem 6)      γ̃ = ω(α^D): of ℓ1 (Theorem 7)
 
-the last two under Condition 5. A limit cannot be checked, so each theorem is asked at growing scales. The
-model gives the depth; scales are values s of α^D in units of ‖w_ℓ2‖₂, so that the units of X do not matter.
+the last two under Condition 5. A limit cannot be checked, so each theorem is evaluated at increasing scales.
+The model gives the depth; scales are values s of α^D in units of ‖w_ℓ2‖₂, so that the units of X do not
+matter.
 
 Theorems 4 and 7 have bounds at every finite scale, `kernel_gap` and `rich_excess`. Of Theorem 6 the rate can
 be judged. Since w = α^D·h_D(Zᵀθ) with θ ≥ 0 and rows z_n = y_n x_n, convexity gives
 
     Q(ŵ) − Q(w*)  ≤  Σ θₙ(z_n·ŵ − 1)                                                               (∗)
 
-for every w* with margins of at least 1. Under Condition 5, and where its γ̃* does not depend on α (as in the
+for every w* with margins of at least 1. Under Condition 5, and if its γ̃* does not depend on α (as in the
 kernel regime, Appendix E), the right side is O(1/γ̃), and strong convexity makes the distance
 O(γ̃^{−1/2}) = O(α^{−D/2}). Usually it is O(α^{−D}).
 
@@ -27,7 +28,7 @@ Errata
 - **Test.** `test_kernel_gap_is_the_inequality_of_the_proof`. The proof gives a bound at every α, which
   the check of Theorem 4 uses; observed is a gap of α^{−D·min(p, 2−2p)} for γ̃ = α^{Dp}.
 
-### Theorem 7: what it needs, and what it leaves open
+### Theorem 7: its conditions, and an open case
 - At D = 2 Condition 9 holds whenever the support changes finitely often: support vectors that leave do no
   harm. Test: `test_at_depth_2_a_support_vector_may_leave`.
 - Where the ℓ1 margin is not unique, γ̃ = ω(α^D) does not determine ŵ, the scale does. Test:
@@ -73,18 +74,18 @@ from tacit.papers.moroshko2020.separation import (
     stability,
 )
 
-_NOISE = 1e-8  # a gap below it may be an error of the flow
-_ACCURATELY, _ROUGHLY = 1e-8, 1e-6  # tolerances of flows, and the largest that saves time
-_OF_THE_BOUND = 1e-3  # what a flow may miss of a norm, relative to the bound that it is compared with
+_NOISE = 1e-8  # smaller gaps may be errors of the flow
+_ACCURATELY, _ROUGHLY = 1e-8, 1e-6  # tolerances of flows, and the largest tolerance that saves time
+_OF_THE_BOUND = 1e-3  # allowed error of a norm, relative to the bound with which it is compared
 _STATIONARY = 1e-6  # relative residual below which a point is stationary
-_LOOKS = 19  # at the sweeping path, for samples that are left behind
-_BETWEEN = 0.25  # of the largest entry of w_ℓ2: a μ at which Q_μ is neither ℓ2 nor ℓ1
+_LOOKS = 19  # points of the sweeping path at which samples that have left are examined
+_BETWEEN = 0.25  # a μ, relative to the largest entry of w_ℓ2, at which Q_μ is neither ℓ2 nor ℓ1
 
 
 def kernel_gap(data: Separation, depth: float, log_scale: float, accuracy: float) -> float:
-    """The most that ‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ can be at this accuracy γ̃ and log_scale = log α^D.
+    """An upper bound of ‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ at this accuracy γ̃ and log_scale = log α^D.
 
-    The proof of Theorem 4, stopped before its limit: (46) with (49), or (71) with (74), give
+    From the proof of Theorem 4 before its last step: (46) with (49), or (71) with (74), give
     ‖w‖₂/γ̃ ≤ 1/γ₂ + (x_max/γ₂²)·(h_D(z)/(h_D′(0)z) − 1) with the z of Lemmas 11 and 13, and the smallest
     margin is at least γ̃ − log N (10). So ‖ŵ‖₂ ≤ (1 + e)‖w_ℓ2‖₂, and w_ℓ2 being the shortest of the vectors
     with margins of at least 1, ‖ŵ − w_ℓ2‖₂² ≤ ‖ŵ‖₂² − ‖w_ℓ2‖₂².
@@ -98,7 +99,7 @@ def kernel_gap(data: Separation, depth: float, log_scale: float, accuracy: float
 
 
 def _bend(z: float, depth: float) -> float:
-    """h_D(z)/(h_D′(0)z) − 1: by how much h_D is not linear. By its series where that would cancel."""
+    """h_D(z)/(h_D′(0)z) − 1, the nonlinearity of h_D; from its series for small z, to avoid cancellation."""
     p = math.inf if depth == 2 else depth / (depth - 2)
     if depth == 2 and z < 1e-2:
         return z**2 / 6 * (1 + z**2 / 20)
@@ -120,8 +121,9 @@ def theorem4(
 
     Theorem 4 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, 0 < power < 1.
 
-    There are two sources of error. The margins of support vectors differ by constants, which γ̃ divides; and
-    h_D bends, by (γ̃/α^D)². Hence a gap of about s^{−min(power, 2−2·power)}; `kernel_gap` is about its root.
+    There are two sources of error. The margins of support vectors differ by constants, which are divided by
+    γ̃; and h_D is nonlinear, by (γ̃/α^D)². The gap is therefore about s^{−min(power, 2−2·power)};
+    `kernel_gap` is about its square root.
     """
     power, scales = positive(power, "power"), increasing(scales)
     yield plain_diagonal(model)
@@ -148,10 +150,10 @@ def theorem6(
 ) -> Parts:
     """γ̃ = α^D/μ as α → ∞, under Condition 5: the flow stops at the Q_μ maximum margin.
 
-    Theorem 6 at one μ: if left out, a quarter of the largest entry of w_ℓ2.
+    Theorem 6 at one μ; by default, a quarter of the largest entry of w_ℓ2.
 
-    The gap to the Q_μ margin must fall at least like the root of α^D (see the module), and usually falls
-    like α^D. Where Condition 5 fails it does not fall: the flow tends to `tacit.sweeping_path` instead.
+    The gap to the Q_μ margin must decrease at least like α^{−D/2} (see the module), and usually decreases
+    like α^{−D}. If Condition 5 fails it does not vanish: the flow tends to `tacit.sweeping_path` instead.
     """
     scales, mu = increasing(scales), None if mu is None else positive(mu, "mu")
     yield plain_diagonal(model)
@@ -181,12 +183,12 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
 
     Theorem 7 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, power > 1: the excess of ‖ŵ‖₁ over the least ℓ1 norm.
 
-    Norms are compared, not predictors: the ℓ1 margin need not be unique, and then the theorem names no ŵ.
+    Norms are compared instead of predictors, because the ℓ1 margin need not be unique.
     The bound is `rich_excess`. For D > 2 the right side of (∗) is left out: under Condition 5 it is O(1/γ̃),
     of smaller order than the bound, (α^D/γ̃)^{1−2/D}. For D = 2 a sample may leave the support if it does so
     by γ̃ = o(α² log(γ̃/α²)) (Condition 9), which makes the right side of (∗) o(log(γ̃/α²)) (64). As γ̃/α² → ∞
     leaving at any fixed μ = α²/γ̃ will do; but samples may leave at ever smaller μ, by the dozen and at 1e-37
-    still, and no finite μ tells which is the last. So (64) itself is looked at, on the sweeping path.
+    still, and no finite μ tells which is the last. Therefore (64) itself is checked on the sweeping path.
 
     For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}: checked too.
     """
@@ -229,14 +231,14 @@ def quasi_stationarity(margin: tacit.Margin, depth: float) -> float:
 
 def _stable_to_the_end(stable: tacit.Stability) -> Assumption:
     """Condition 5 for μ → 0."""
-    text = f"Condition 5 holds for μ → 0 (looked at down to {stable.down_to:.3g})"
+    text = f"Condition 5 holds for μ → 0 (checked down to {stable.down_to:.3g})"
     return Assumption(text, stable.holds_at(stable.down_to))
 
 
 def _vanishing(X: Any, y: Any, first: float, norm: float, stable: tacit.Stability) -> Assumption:
-    """What Condition 9 is for, (64): samples that are left behind count for o(log 1/μ) as μ → 0.
+    """The consequence (64) of Condition 9: samples that have left contribute o(log 1/μ) as μ → 0.
 
-    Their share of B·log(1 + B/μ), B = ‖w_ℓ1‖₁, to which they add in `rich_excess`, has to fall in the end.
+    Their contribution relative to B·log(1 + B/μ), B = ‖w_ℓ1‖₁, in `rich_excess` has to decrease in the end.
     """
     mu = np.geomspace(first, stable.down_to, _LOOKS)
     shares = np.maximum(_left_behind(X, y, mu), 0.0) / (norm * np.log1p(norm / mu))
@@ -252,7 +254,7 @@ def _vanishing(X: Any, y: Any, first: float, norm: float, stable: tacit.Stabilit
 
 
 def _left_behind(X: Any, y: Any, mu: Float) -> Float:
-    """The right side of (∗) at each μ, at infinite scale."""
+    """The right side of (∗) at each μ for the flow at infinite scale."""
     sweep = tacit.sweeping_path(X, y, mu)
     margins = sweep.predictors @ (sweep.y[:, None] * sweep.X).T
     return np.asarray((sweep.duals * (margins - 1)).sum(axis=1))
@@ -261,7 +263,7 @@ def _left_behind(X: Any, y: Any, mu: Float) -> Float:
 def _flows(
     model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float
 ) -> list[tacit.Trajectory]:
-    """A flow from each α^D to its accuracy."""
+    """The flows from each α^D to its accuracy."""
     D, found = model.depth, []
     for scale, at, tolerance in zip(scales, accuracies, rtol, strict=True):
         start = tacit.Diagonal(depth=D, log_scale=math.log(scale) / D)
@@ -270,7 +272,7 @@ def _flows(
 
 
 def _stop(flow: tacit.Trajectory) -> Float:
-    """ŵ, the last predictor over its smallest margin."""
+    """ŵ, the last predictor divided by its smallest margin."""
     if not flow.margin[-1] > 0:
         raise tacit.InputError(
             f"the flow does not classify every sample yet at γ̃ = {flow.accuracy[-1]:.4g}; take larger scales"
@@ -284,12 +286,12 @@ def _excess(flow: tacit.Trajectory, least: float) -> float:
 
 
 def _tolerated(sizes: Float) -> Float:
-    """What flows may be off by that are to tell gaps of these sizes."""
+    """The tolerance of flows that resolves gaps of these sizes."""
     return np.clip(_OF_THE_BOUND * sizes, _ACCURATELY, _ROUGHLY)
 
 
 def _gaps(flows: list[tacit.Trajectory], goal: Float) -> Float:
-    """Relative distances of a predictor from where flows stop."""
+    """Relative distances between a predictor and stopped flows."""
     stops = np.array([_stop(flow) for flow in flows])
     return np.asarray(np.linalg.norm(stops - goal, axis=1) / np.linalg.norm(goal))
 
@@ -301,12 +303,12 @@ def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: flo
     Printed: It holds for μ above the kink of the Q_μ path (Figure 3d); it fails before, where a multiplier
     begins to fall.
 
-    Condition 5 for accuracies α^D/μ, or, without mu, uniformly: for every μ from ∞ to down_to.
+    Condition 5 for accuracies α^D/μ; without mu, uniformly for every μ from ∞ to down_to.
 
-    A statement about the data and the depth, whatever the scale of the model. As α → ∞ the flow is the
-    sweeping process of `tacit.sweeping_path`, on which a sample may leave the support and stay behind.
-    down_to: 1e-9 of ‖w_ℓ2‖₂, if left out. It is a condition and no claim: where it fails, the verdict is that
-    it does not apply.
+    The condition depends on the data and the depth, but not on the scale of the model. As α → ∞ the flow
+    becomes the sweeping process of `tacit.sweeping_path`, in which samples may leave the support.
+    down_to: by default 1e-9·‖w_ℓ2‖₂. Since this is a condition and not a claim, the verdict is "does not
+    apply" if it fails.
     """
     mu = None if mu is None else positive(mu, "mu")
     down_to = None if down_to is None else positive(down_to, "down_to")

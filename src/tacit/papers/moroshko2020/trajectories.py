@@ -1,6 +1,6 @@
 """Flows, paths and margins of three samples in three dimensions, as directions on the sphere.
 
-What Figures 3, 4 and 6 of Moroshko et al. 2020 show is computed here, once.
+They are shown in Figures 3, 4 and 6 of Moroshko et al. 2020.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from tacit.papers.moroshko2020.margins import (
     spread,
 )
 
-KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin
-_EARLY = 1e-3  # of min(1, α^D): the accuracy at which the flow has not yet turned from its first direction
-_EVEN = 0.4  # of the instants, relative to those that lie where the flow turns: evenly in log γ̃
-_SEEN = 1e-4  # of the page, a step that the eye can see
-_LOOKS = 160  # evenly in log γ̃, at which a flow shows when it turns
-_TURNING = (1e-3, 1e3)  # values of α^D between which the ends of flows at fixed μ move most
+KERNEL_END = 1e2  # μ at which the Q_μ path begins, within 1e-6 of the ℓ2 margin
+_EARLY = 1e-3  # accuracy, relative to min(1, α^D), at which the flow still has its initial direction
+_EVEN = 0.4  # share of states that are even in log γ̃, relative to those where the flow turns
+_SEEN = 1e-4  # smallest visible step, relative to the size of the page
+_LOOKS = 160  # states, evenly in log γ̃, that show when the flow turns
+_TURNING = (1e-3, 1e3)  # range of α^D in which the ends of flows at fixed μ move most
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A dataset (rows y_n x_n), the depth, values of μ to mark, and the last μ to which all is followed."""
+    """A dataset (rows y_n x_n), the depth, values of μ to mark, and the smallest μ."""
 
     rows: Float
     depth: int
@@ -53,30 +53,30 @@ DEEP_LOCAL = Setting(samples.DEEP_LOCAL_END, 3, (2.0, 0.5, 0.3), 1e-6)
 
 
 def unit(predictors: Any) -> Float:
-    """Directions: each predictor over its length."""
+    """Unit vectors: each predictor divided by its norm."""
     w = np.asarray(predictors, dtype=float)
     return np.asarray(w / np.linalg.norm(w, axis=-1, keepdims=True))
 
 
 def azimuth_pitch(directions: Any) -> tuple[Float, Float]:
-    """Coordinates on the sphere: the angle in the plane of the first two axes, and the one above it."""
+    """Coordinates on the sphere: the angle in the plane of the first two axes, and the angle above it."""
     w = np.asarray(directions, dtype=float)
     return np.arctan2(w[..., 1], w[..., 0]), np.arcsin(np.clip(w[..., 2], -1, 1))
 
 
 def on_page(directions: Float) -> Float:
-    """Azimuth and pitch over their ranges, of curves side by side: (instant, 2 for each curve)."""
+    """Azimuth and pitch relative to their ranges, for several curves: (state, 2 for each curve)."""
     flat = np.stack(azimuth_pitch(directions), axis=-1)
     return np.asarray((flat / np.maximum(np.ptp(flat, axis=0), 1e-300)).reshape(len(flat), -1))
 
 
 def apart(first: Any, second: Any) -> Float:
-    """How far directions are from each other, the length of their difference: 0 to 2."""
+    """The distance between directions, the norm of their difference, from 0 to 2."""
     return np.asarray(np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1))
 
 
 def off_curve(directions: Float, curve: Float) -> Float:
-    """The distance of each direction to a curve, given by its vertices."""
+    """The distance of each direction to a polygonal curve."""
     start, step = curve[:-1], np.diff(curve, axis=0)
     squared = np.maximum((step**2).sum(axis=-1), 1e-300)
     along = np.clip(((directions[:, None] - start) * step).sum(axis=-1) / squared, 0, 1)
@@ -84,13 +84,13 @@ def off_curve(directions: Float, curve: Float) -> Float:
 
 
 def arc(ends: Float) -> Float:
-    """The edge from the first predictor to the last, as directions."""
+    """The segment from the first predictor to the last, as directions."""
     share = np.linspace(0, 1, 60)[:, None]
     return unit(ends[0] * (1 - share) + ends[-1] * share)
 
 
 def flow(setting: Setting, scale: float, at: Any) -> tuple[Float, bool]:
-    """Directions of gradient flow on the exponential loss at these accuracies; did it get to all of them?"""
+    """Directions of gradient flow on the exponential loss at these accuracies, and whether it reached all."""
     trajectory = _run(setting, scale, at=at)
     found = np.full((len(at), 3), np.nan)
     found[: len(trajectory.accuracy)] = unit(trajectory.predictor)
@@ -105,9 +105,9 @@ def _run(setting: Setting, scale: float, **targets: Any) -> Any:
 def trace(
     setting: Setting, scale: float, ends: tuple[float, float], fixed: Any, count: int
 ) -> tuple[Float, Float, bool]:
-    """`count` accuracies between these ends, the fixed ones among them; directions; did it get there?
+    """`count` accuracies between these ends, including fixed ones; directions; and convergence.
 
-    A first flow shows when it turns; a second is followed to instants that lie where it does.
+    A first flow shows when the direction turns; a second one is recorded mostly there.
     """
     look = _run(setting, scale, at=np.geomspace(*ends, _LOOKS)[1:])
     seen = unit(np.vstack([setting.rows.mean(axis=0), look.predictor]))
@@ -120,14 +120,14 @@ def trace(
 
 
 def _reversals(curve: Float) -> Any:
-    """Points at which a curve turns back: no other vertex of a polygon need be close to them."""
+    """Points at which a curve reverses its direction, which may be far from its other vertices."""
     before, after = curve[2:-2] - curve[:-4], curve[4:] - curve[2:-2]
     seen = np.minimum(*(np.linalg.norm(each, axis=1) for each in (before, after))) > _SEEN
     return 2 + np.flatnonzero(seen & ((before * after).sum(axis=1) < 0))
 
 
 def q_path(setting: Setting, mu: Any) -> Any:
-    """Maximum Q_μ margins."""
+    """The Q_μ maximum margins."""
     return tacit.margin_path(setting.rows, samples.LABELS, mu, depth=setting.depth)
 
 
@@ -139,9 +139,9 @@ def sweeping(setting: Setting, mu: Any) -> Any:
 def traces(
     setting: Setting, scales: list[float], instants: int, changes: Any, progress: Progress
 ) -> dict[str, Any]:
-    """Flows of these scales, as unit directions, and what they set out from.
+    """Flows of these scales as unit vectors, with their initial directions.
 
-    changes: values of μ = α^D/γ̃ at which all are to be seen, since paths beside them have kinks there.
+    changes: values of μ = α^D/γ̃ at which all flows are recorded, since the paths have kinks there.
     """
     runs = [
         trace(setting, s, _ends(setting, s), s**setting.depth / np.asarray(changes), instants)
@@ -155,7 +155,7 @@ def traces(
 
 
 def recorded(setting: Setting, scales: list[float], runs: list[tuple[Float, Float, bool]]) -> dict[str, Any]:
-    """Flows of these scales, what they set out from, and how far one is from that of the raw weights."""
+    """Flows of these scales, their initial directions, and the distance of one from the raw weights."""
     accuracy, flow = (np.array([run[part] for run in runs]) for part in (0, 1))
     k = middle(scales)
     size = scales[k] ** setting.depth
@@ -170,10 +170,10 @@ def recorded(setting: Setting, scales: list[float], runs: list[tuple[Float, Floa
 def scene(
     setting: Setting, scales: list[float], instants: int, crossings: int, progress: Progress
 ) -> xr.Dataset:
-    """Everything that one of the planes shows, as unit directions.
+    """The data of one of the planes, as unit vectors.
 
     flow: for each scale at each instant, with its distances to the Q_μ path and to the flow at infinite scale
-    at the same μ = α^D/γ̃. crossing: where flows of many scales are when γ̃ = α^D/μ, for the marked μ.
+    at the same μ = α^D/γ̃. crossing: flows of many scales at γ̃ = α^D/μ, for the marked μ.
     """
     paths = _paths(setting, instants)
     changes = np.concatenate([paths[name][1] for name in ("kink_mu", "event_mu")])
@@ -199,7 +199,7 @@ def scene(
 def _crossings(
     setting: Setting, scales: list[float], count: int, progress: Progress
 ) -> tuple[Float, Float, list[bool]]:
-    """So many scales more, all of them, and where flows are at the marked μ; did each get there?"""
+    """Additional scales, all scales, the flows at the marked μ, and whether each converged."""
     marked = np.array(setting.marked)
     reached: list[bool] = []
 
@@ -219,13 +219,13 @@ def _at(path: Any, like: Float) -> Float:
 
 
 def _ends(setting: Setting, scale: float) -> tuple[float, float]:
-    """The first accuracy, and the one at which μ has its last value (or where it would for a scale of 1)."""
+    """The first accuracy, and the one at which μ has its last value (at least for a scale of 1)."""
     size = scale**setting.depth
     return _EARLY * min(1, size), max(1, size) / setting.last
 
 
 def _paths(setting: Setting, count: int) -> dict[str, Any]:
-    """The Q_μ path and the flow at infinite scale, and where their supports change."""
+    """The Q_μ path and the flow at infinite scale, and the changes of their supports."""
     mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), count, sweeping=True)
     path, sweep = q_path(setting, mu), sweeping(setting, mu)
     marked = (unit(verb(setting, setting.marked).predictors) for verb in (q_path, sweeping))
@@ -244,7 +244,7 @@ def _paths(setting: Setting, count: int) -> dict[str, Any]:
 
 
 def margins(setting: Setting) -> dict[str, Any]:
-    """Maximum margins in the ℓ2 and ℓ1 norm and in that of the rich end, and what supports them.
+    """Maximum margins in the ℓ2 and ℓ1 norm and in the norm of the rich end, with their supports.
 
     rich: minima of the ℓ_{2/D} norm under the margin constraints, the global one first; stationary: with
     saddles.
@@ -266,15 +266,15 @@ def margins(setting: Setting) -> dict[str, Any]:
 
 
 def worst(values: Any, where: Any) -> float:
-    """The largest value among some of them; NaN if there are none."""
+    """The largest of the selected values; NaN if there are none."""
     chosen = np.asarray(values)[np.asarray(where)]
     return float(chosen.max()) if chosen.size else np.nan
 
 
 def common_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """What holds of all flows."""
-    text = "flows reach the accuracy asked for (share of them)"
+    """Claims about all flows."""
+    text = "flows reach the required accuracy (fraction)"
     yield at_least(1.0).claim(text, share(data.reached.values))
-    text = "at every scale the flow sets out towards the average of the data (largest distance)"
+    text = "at every scale the initial direction is the average of the data (largest distance)"
     yield at_most(1e-3).claim(text, apart(data.flow[:, 0], data.start).max())
     yield raw_weights_claim(data)

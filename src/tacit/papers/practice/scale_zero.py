@@ -65,7 +65,7 @@ def early_stopping(model: Any, X: Any, y: Any) -> Parts:
     X, y = check_problem(X, y)
     path = _path(model, X, y)
     yield Premise("the targets depend on the features", bool(len(path.times)))
-    ends = np.log([path.times[0], 2 * path.times[-1]])
+    ends = math.log(path.times[0]), math.log(2 * path.times[-1])
     averages = [path.average(tau) for tau in np.exp(np.linspace(*ends, _DURATION * len(path.times)))]
     certified = [each for each in averages if each.holds]
     yield Premise("an average is certified", bool(certified))
@@ -111,7 +111,7 @@ def _path(model: tacit.Diagonal, X: Float, y: Float) -> tacit.SaddlePath:
 
 
 def _violation(path: tacit.SaddlePath, k: int, X: Float, y: Float) -> float:
-    """By how much the conditions after jump k are violated, relative to the terms in them."""
+    """The violation of the conditions after jump k, relative to their terms."""
     w, share = path.predictors[k], path.slopes[k] / path.thresholds
     pull = X.T @ (y - X @ w)
     terms = np.linalg.norm(X, axis=0) * (np.linalg.norm(y) + np.linalg.norm(np.abs(X) @ np.abs(w)))

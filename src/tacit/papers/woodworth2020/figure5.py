@@ -195,7 +195,7 @@ def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
         _crossing(level, excess, 0.5, rising=True),
     )
     yield within(0.35, 5.6, "7/5, up to a factor of 4").claim(
-        "at infinite width the movement is a twentieth of the unobserved entries of Y* at this α²k (also)",
+        "at infinite width the movement is a twentieth of the unobserved entries of Y* here (same unit)",
         _crossing(level, moved, 0.05, rising=False),
     )
     yield at_most(0.06, "about the twentieth above").claim(

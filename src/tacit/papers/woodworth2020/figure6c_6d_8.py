@@ -199,7 +199,7 @@ class PhotographsCurves(_Photographs):
 
 
 def _fitted(data: xr.Dataset) -> xr.DataArray:
-    """Does the run fit its training samples? (scale, seed)"""
+    """Whether the run fits its training samples (scale, seed)."""
     return data.end_accuracy >= _FITTED
 
 

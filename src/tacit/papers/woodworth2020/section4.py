@@ -193,7 +193,7 @@ class Escape:
         return [relative + step + self.log_unit for step in (0.0, *steps)]
 
     def resolves(self, scales: list[float]) -> bool:
-        """Are the scales small enough, but large enough for double precision?"""
+        """Whether the scales are small enough, but large enough for double precision."""
         simulated = self.depth == 2 or scales[-1] - self.log_unit >= _SMALLEST
         return simulated and self._deviation(scales[0]) <= _SLACK
 

@@ -179,7 +179,7 @@ class Problem:
 
     @cached_property
     def _ends(self) -> tuple[Float, Float]:
-        """How far the slopes of both blocks can decrease and increase from initialization.
+        """The distances by which the slopes of both blocks can decrease and increase from initialization.
 
         Computed once for each distinct block: vectorized sums may round equal blocks differently, depending
         on their position in the array, and tied features must have bitwise equal ends.

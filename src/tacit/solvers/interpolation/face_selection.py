@@ -51,7 +51,7 @@ class Selected:
 
 
 def support_of(A: Float, y: Float) -> tuple[Index, Float]:
-    """Where some v ≥ 0 with A v = y is positive, and a v that is positive there.
+    """The entries at which some v ≥ 0 with A v = y is positive, and a v that is positive there.
 
     One linear program (Freund et al. 1985): maximize Σ t subject to A v = λy, t ≤ v, t ≤ 1 ≤ λ. Scaling by λ
     makes every v_j that can be positive at least 1, so that t is 0 or 1 at its solution.
