@@ -23,7 +23,7 @@ _BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual constants
     paper={"samples": 20, "features": 60, "scale": 0.01, "rate": 1e-3, "steps": 60_000, "scales": 81},
     figsize=(7.2, 2.8),
     ncols=2,
-    about=("Audit of final weights",),
+    about=("Effective start",),
     seconds=4,
     short="Adam, audited",
 )

@@ -20,7 +20,7 @@ from tacit.show.figures import KERNEL, MUTED, RICH
     quick={"samples": 8, "features": 16, "scale": 0.1, "batches": [1, 2, 4], "edge": 0.02, "runs": 24},
     paper={"samples": 16, "features": 40, "scale": 0.1, "batches": [1, 2, 4, 8], "edge": 0.01, "runs": 64},
     figsize=(5.4, 3.0),
-    about=("Second order in the step",),
+    about=("Second order",),
     seconds=10,
     short="mini-batches",
 )

@@ -27,7 +27,7 @@ _COLOURS = (RICH, KERNEL, TRUTH)
     quick={"samples": 6, "features": 12, "scale": 0.1, "edges": [0.04, 0.08, 0.16]},
     paper={"samples": 10, "features": 40, "scale": 0.1, "edges": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32]},
     figsize=(6.4, 3.2),
-    about=("Second order in the step",),
+    about=("Second order",),
     seconds=6,
     short="momentum",
 )

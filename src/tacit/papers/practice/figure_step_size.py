@@ -33,7 +33,7 @@ _LOW = 0.2  # of the edge of stability: below it the leading order decides
         "edges": [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
     },
     figsize=(6.0, 3.2),
-    about=("Second order in the step", "Effective start"),
+    about=("Second order", "Effective start"),
     seconds=6,
     short="the step size of gradient descent",
 )

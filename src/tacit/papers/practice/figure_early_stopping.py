@@ -17,7 +17,7 @@ from tacit.show.figures import KERNEL, MUTED, RICH
 
 
 @figure(
-    "practice/lasso",
+    "practice/early-stopping",
     quick={"samples": 8, "features": 16, "draws": 40, "times": 20},
     paper={"samples": 12, "features": 30, "draws": 100, "times": 60},
     figsize=(7.2, 2.8),
