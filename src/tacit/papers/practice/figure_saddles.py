@@ -112,7 +112,7 @@ def _basis_pursuit(X: Float, y: Float) -> Float:
     """argmin ‖b‖₁ subject to X b = y, by HiGHS."""
     d = X.shape[1]
     found = linprog(np.ones(2 * d), A_eq=np.hstack([X, -X]), b_eq=y, method="highs")
-    return np.asarray(found.x[:d] - found.x[d:])
+    return np.subtract(*np.split(np.asarray(found.x), 2))
 
 
 def _limits(data: xr.Dataset) -> tuple[float, float]:
