@@ -196,4 +196,4 @@ def test_the_command_tells_the_accuracies_of_an_untied_model(tmp_path, capsys, m
     text = capsys.readouterr().out
     since = tacit.margin_path(STABLE, ALL, np.geomspace(10, 1e-6, 60)).near()[1]
     level = 0.1 * (1 + 0.81) / (1 - 0.81)
-    assert f"accuracy {level / since:.4g}" in text and "kernel end" in text
+    assert f"accuracy = {level / since:.4g}" in text and "kernel end" in text

@@ -155,7 +155,7 @@ def test_on_the_command_line_the_line_of_doubt_says_what_to_do(command):
 @pytest.mark.parametrize(
     ("mu", "word"),
     [
-        ("1:1e-3:1000000000", "asks for 1,000,000,000 values; at most 100,000 are computed at once"),
+        ("1:1e-3:1000000000", "asks for 1,000,000,000 values; at most 100,000 are allowed"),
         ("1:1e-3:100001", "asks for 100,001 values"),
         ("1:1e-3:" + "9" * 40, "at most 100,000"),
         ("1:inf:3", "FROM:TO:COUNT with positive ends"),

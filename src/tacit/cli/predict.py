@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +134,12 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
 
 def _root_mean_square(values: Any) -> float:
     """√(mean of squares), without overflow of the squares."""
-    return math.hypot(*values) / math.sqrt(len(values))
+    import numpy as np
+
+    largest = float(np.abs(values).max())
+    if not 0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
 
 
 def _name(value: Any) -> str:

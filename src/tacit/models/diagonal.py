@@ -16,11 +16,10 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered import CoordinatewiseModel, LayeredDiagonal, layered, same_length, span
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
-from tacit.models.weight_pair import WeightPair
+from tacit.models.weight_pair import WeightPair, weights_at
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
 from tacit.potentials.norms import VanishingScale
-from tacit.potentials.rapidity import log_cosh
 
 _DEEPEST = 1e6  # for larger depths the power p = D/(D−2) of the potential is 1 to six digits
 _LARGEST_POWER = 300  # of 10, that is formatted as a float
@@ -174,6 +173,7 @@ class Diagonal(CoordinatewiseModel):
     def weight_pair(self, d: int) -> WeightPair:
         """w₊ and w₋ themselves."""
         self._check_features(d)
+        self._check_moving()
         start = np.broadcast_to(self._start, (d,))
 
         def model(plus: Float, minus: Float) -> Model:
@@ -192,15 +192,9 @@ class Diagonal(CoordinatewiseModel):
 
         return WeightPair(start, start, self.depth, self.depth, lift, model)
 
-    @quiet
     def _lift(self, u: Float) -> Weights:
-        """The weights at rapidity u: w± = w₀·e^{±u/2} at depth 2, w₀·(1∓s)^{−1/(D−2)} at larger depths."""
-        D = self.depth
-        if D == 2:
-            return {"w₊": self._start * np.exp(u / 2), "w₋": self._start * np.exp(-u / 2)}
-        # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}: 1∓s itself would cancel, and worse as D nears 2
-        turn, growth = u / D, log_cosh(np, np.abs(u) * (D - 2) / D) / (D - 2)
-        return {"w₊": self._start * np.exp(growth + turn), "w₋": self._start * np.exp(growth - turn)}
+        """The weights at rapidity u."""
+        return dict(zip(("w₊", "w₋"), weights_at(u, self.depth, self._start), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

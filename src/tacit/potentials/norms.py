@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,6 +174,16 @@ class VanishingScale(L1):
         sizes = np.asarray(1.0 if profile is None else profile, dtype=float)
         weight = sizes ** (2 - depth) if depth > 2 else 1.0
         return cls(weight, float(depth), sizes)
+
+    @property
+    def log_scale(self) -> float:
+        """log m of the scale 0."""
+        return -math.inf
+
+    @property
+    def power(self) -> float:
+        """p = D/(D−2) of the potentials that tend to this one."""
+        return math.inf if self.depth == 2 else self.depth / (self.depth - 2)
 
     def describe(self) -> str:
         """The norm, and what decides between its minimizers."""

@@ -104,7 +104,7 @@ class DecayPath(Summarized, Pictured):
         float
             The error.
         """
-        if self.X_test is None:
+        if self.X_test is None or self.y_test is None:
             raise InputError(_NO_TEST)
         return float(np.mean((self.X_test @ self.at(time) - self.y_test) ** 2))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, check_problem, check_squares, feature_names, kept
 from tacit.data.entries import Inputs
-from tacit.data.prepared import prepare
+from tacit.data.prepared import Prepared, prepare
 from tacit.errors import InputError
 from tacit.models.model import Model, as_model, check_model
 from tacit.results.decay_path import DecayPath
@@ -97,7 +97,7 @@ def decay_path(
     if rate <= 0:
         raise InputError(f"decay must be positive, got {rate:g}; without decay, tacit.limit has the solution")
     tests = _tests(X_test, y_test, checked.shape[1])
-    prepared = prepare(X)
+    prepared = X if isinstance(X, Prepared) else prepare(checked)
     first = limit(potential, prepared, y)
     moments = _default_times(potential, first, degree * rate) if times is None else _checked_times(times)
     found = [limit(potential.shifted(-degree * rate * t), prepared, y) for t in moments]

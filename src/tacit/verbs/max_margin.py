@@ -178,7 +178,7 @@ class _Largest(Potential):
     def gradient(self, w: Float) -> Float:
         """The centre of the subdifferential."""
         largest = self._largest(w)
-        return np.where(largest, np.sign(w), 0.0) / largest.sum()
+        return np.asarray(np.where(largest, np.sign(w), 0.0) / largest.sum())
 
     def nearest_slope(self, w: Float, slope: Float) -> Float:
         """The projection of a slope on the subdifferential, a simplex (Held et al. 1974)."""
@@ -251,7 +251,7 @@ def _quasi_norm(margins: Margins, goal: _Power) -> MarginSolution:
     """The best stationary point for p < 1, with the list of all that were found."""
     points = all_stationary(margins, goal.p)
     complete = points is not None
-    points = local_minima(margins, goal.p, progress=progress) if points is None else points
+    points = local_minima(margins, goal.p, progress) if points is None else points
     if not points:
         raise NotConvergedError(
             f"no stationary point of the ℓ{goal.p:g} margin was found; for p ≥ 1 the problem is convex"

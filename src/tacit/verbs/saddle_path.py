@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.data.arrays import Float, check_problem, check_squares, feature_names, kept
+from tacit.data.arrays import Float, as_floats, check_problem, check_squares, feature_names, kept
 from tacit.data.entries import Inputs
 from tacit.data.prepared import design_of
 from tacit.models import Diagonal
@@ -87,7 +87,8 @@ def saddle_path(
     design = design_of(X, checked, intercept, standardize)
     inputs, targets = design.rounded, design.targets(y)
     thresholds = np.broadcast_to(np.asarray(potential.weight, dtype=float), inputs.shape[1:]).copy()
-    prior = np.broadcast_to(np.exp(np.asarray(potential.log_scale, dtype=float)), inputs.shape[1:])
+    log_scale = as_floats(potential.log_scale, "log_scale", ndim=(0, 1))
+    prior = np.broadcast_to(np.exp(log_scale), inputs.shape[1:])
     jumps = follow(inputs, targets, thresholds, float(depth), prior)
     rows = (len(jumps), inputs.shape[1])
     inside = np.array([jump.predictor for jump in jumps]).reshape(rows)

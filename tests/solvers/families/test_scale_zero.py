@@ -153,6 +153,8 @@ def test_a_flow_does_not_start_at_zero():
         lambda: model.conserved(),
         lambda: model.tangent_kernel(X),
         lambda: tacit.saddle_path(X, Y).time(model),
+        lambda: tacit.limit(model, X, Y, training=tacit.Training(0.01)),
+        lambda: tacit.descend(model, X, Y, tacit.Training(0.01)),
     ):
         with pytest.raises(tacit.InputError, match=r"weights that start at 0 stay at 0.*saddle_path"):
             call()

@@ -65,7 +65,7 @@ def early_stopping(model: Any, X: Any, y: Any) -> Parts:
     X, y = check_problem(X, y)
     path = _path(model, X, y)
     yield Premise("the targets depend on the features", bool(len(path.times)))
-    ends = np.log([path.times[0], 2 * path.times[-1]])
+    ends = math.log(path.times[0]), math.log(2 * path.times[-1])
     averages = [path.average(tau) for tau in np.exp(np.linspace(*ends, _DURATION * len(path.times)))]
     certified = [each for each in averages if each.holds]
     yield Premise("an average is certified", bool(certified))
