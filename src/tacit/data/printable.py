@@ -79,3 +79,11 @@ def percent(share: float) -> str:
     if share < 1e-4:
         return "less than 0.01%"
     return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"
+
+
+def byte_size(size: float) -> str:
+    """Format a number of bytes with a suitable unit."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.0f} bytes"

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 
+from tacit.data.printable import byte_size
 from tacit.errors import InputError
 
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
@@ -29,8 +30,8 @@ def unpacked(path: Path, kind: str | None = None) -> bytes:
             size += len(block)
             if size > limit:
                 raise InputError(
-                    f"{path.name}, a file of {_as_size(packed)}, decompresses to more than the limit of "
-                    f"{_as_size(limit)}; if the file is genuine, decompress it yourself and pass the result"
+                    f"{path.name}, a file of {byte_size(packed)}, decompresses to more than the limit of "
+                    f"{byte_size(limit)}; if the file is genuine, decompress it yourself and pass the result"
                 )
         file.seek(0)
         return bytes(file.read())
@@ -60,18 +61,10 @@ def _check(path: Path, size: int, packed: int, minimum: int, instead: str) -> No
     limit = _limit(packed, minimum)
     if size > limit:
         raise InputError(
-            f"{path.name}, a file of {_as_size(path.stat().st_size)}, decompresses to {_as_size(size)}, "
-            f"more than the limit of {_as_size(limit)}; if the file is genuine, {instead}"
+            f"{path.name}, a file of {byte_size(path.stat().st_size)}, decompresses to {byte_size(size)}, "
+            f"more than the limit of {byte_size(limit)}; if the file is genuine, {instead}"
         )
 
 
 def _limit(packed: int, minimum: int) -> int:
     return max(minimum, RATIO * packed)
-
-
-def _as_size(size: int) -> str:
-    """Format a number of bytes with a suitable unit."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:.3g} {unit}"
-    return f"{size} bytes"

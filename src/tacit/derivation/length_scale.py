@@ -57,7 +57,9 @@ def unit_singular_values(J: Float) -> Float:
 def length_scale(jets: Jets, start: Float, seed: int = 0, directions: int = _DIRECTIONS) -> float:
     """The length scale of the map near θ₀; ‖θ₀‖, or 1 at θ₀ = 0, if J is constant."""
     size = float(np.linalg.norm(start))
-    radii = _radii(size)
+    smallest = _NEAR * (size or 1.0)
+    decades = np.log10(_FAR * max(1.0, size) / smallest)
+    radii = smallest * 10.0 ** (np.arange(int(decades * _PER_DECADE) + 1) / _PER_DECADE)
     norms = np.linalg.norm(jets.slopes(start), axis=1)
     rng, found = np.random.default_rng(seed), []
     for _ in range(directions):
@@ -76,12 +78,6 @@ def tolerance(tight: float, theta: Float, length: float) -> float:
 def sampling_width(start: Float, length: float) -> float:
     """The standard deviation of random points around 0: the size of θ₀ or the length scale, per entry."""
     return float(max(np.sqrt(np.mean(start**2)), length / np.sqrt(len(start))))
-
-
-def _radii(size: float) -> Float:
-    smallest = _NEAR * size if size > 0 else _NEAR
-    decades = np.log10(_FAR * max(1.0, size) / smallest)
-    return np.asarray(smallest * 10.0 ** (np.arange(int(decades * _PER_DECADE) + 1) / _PER_DECADE))
 
 
 def _length_along(jets: Jets, start: Float, direction: Float, norms: Float, radii: Float) -> float:

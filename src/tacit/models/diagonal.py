@@ -16,11 +16,10 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered import CoordinatewiseModel, LayeredDiagonal, layered, same_length, span
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
-from tacit.models.weight_pair import WeightPair
+from tacit.models.weight_pair import WeightPair, weights_at
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
 from tacit.potentials.norms import VanishingScale
-from tacit.potentials.rapidity import log_cosh
 
 _DEEPEST = 1e6  # for larger depths the power p = D/(D−2) of the potential is 1 to six digits
 _LARGEST_POWER = 300  # of 10, that is formatted as a float
@@ -107,11 +106,11 @@ class Diagonal(CoordinatewiseModel):
     def describe(self) -> str:
         """The model and its scale, in one line."""
         if self._vanishing:
-            return f"{self!r}: the limit of the solutions as the scale of the weights goes to 0"
+            return f"{self!r}: the limit of the solutions as the scale of the weights vanishes"
         log_weight = self._log_alpha / math.log(10)
         return (
-            f"{self!r}: weights start at {_power_of_ten(log_weight)}, "
-            f"the predictor's scale is {_power_of_ten(self.depth * log_weight)}"
+            f"{self!r}: initial weights = {_power_of_ten(log_weight)}, "
+            f"predictor scale = {_power_of_ten(self.depth * log_weight)}"
         )
 
     @property
@@ -174,6 +173,7 @@ class Diagonal(CoordinatewiseModel):
     def weight_pair(self, d: int) -> WeightPair:
         """w₊ and w₋ themselves."""
         self._check_features(d)
+        self._check_moving()
         start = np.broadcast_to(self._start, (d,))
 
         def model(plus: Float, minus: Float) -> Model:
@@ -192,15 +192,9 @@ class Diagonal(CoordinatewiseModel):
 
         return WeightPair(start, start, self.depth, self.depth, lift, model)
 
-    @quiet
     def _lift(self, u: Float) -> Weights:
-        """The weights at rapidity u: w± = w₀·e^{±u/2} at depth 2, w₀·(1∓s)^{−1/(D−2)} at larger depths."""
-        D = self.depth
-        if D == 2:
-            return {"w₊": self._start * np.exp(u / 2), "w₋": self._start * np.exp(-u / 2)}
-        # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}: 1∓s itself would cancel, and worse as D nears 2
-        turn, growth = u / D, log_cosh(np, np.abs(u) * (D - 2) / D) / (D - 2)
-        return {"w₊": self._start * np.exp(growth + turn), "w₋": self._start * np.exp(growth - turn)}
+        """The weights at rapidity u."""
+        return dict(zip(("w₊", "w₋"), weights_at(u, self.depth, self._start), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +309,7 @@ class UntiedDiagonal(CoordinatewiseModel):
     def describe(self) -> str:
         """The model and its scale, in one line."""
         scale = span(np.exp(self._log_predictor_scale()))
-        return f"{self!r}: √k/4, the scale that decides the regime, is {scale}"
+        return f"{self!r}: √k/4 = {scale} (the scale that decides the regime)"
 
     @property
     def _layers(self) -> tuple[Float, Float, Float, Float]:

@@ -27,6 +27,17 @@ from tacit.potentials import DeepHypentropy
 from tacit.potentials.rapidity import log_cosh, power_of_depth
 
 
+@quiet
+def weights_at(u: Float, depth: float, scale: Float) -> tuple[Float, Float]:
+    """w± at rapidity u of the flow through w₊ = w₋ = scale: scale·e^{±u/2} at depth 2, or, if D is larger,
+
+    scale·(1∓s)^{−1/(D−2)}.
+    """
+    # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}: 1∓s itself would cancel, and worse as D nears 2
+    growth = log_cosh(np, np.abs(u) * (depth - 2) / depth) / (depth - 2) if depth > 2 else 0.0
+    return scale * np.exp(growth + u / depth), scale * np.exp(growth - u / depth)
+
+
 @dataclass(frozen=True, eq=False)
 class WeightPair:
     """w₊ and w₋, each (d,), with depth D and rate.
@@ -81,13 +92,9 @@ class WeightPair:
         smaller = scale * (scale / np.where(larger > 0, larger, 1.0))
         return np.where(w < 0, smaller, larger), np.where(w < 0, larger, smaller)
 
-    @quiet
     def at_rapidity(self, u: Float) -> tuple[Float, Float]:
-        """w± = a·(e^{±u/D}·cosh(u/p)^{1/(D−2)}), with p = D/(D−2); a·e^{±u/2} for D = 2 "
-        "(`Diagonal._lift`)."""
-        D = self.depth
-        growth = log_cosh(np, np.abs(u) * (D - 2) / D) / (D - 2) if D > 2 else 0.0
-        return self.scale * np.exp(growth + u / D), self.scale * np.exp(growth - u / D)
+        """w₊ and w₋ at rapidity u, with a = `scale`."""
+        return weights_at(u, self.depth, self.scale)
 
     @quiet
     def mirror_form(self) -> MirrorForm:

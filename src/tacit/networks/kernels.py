@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data.printable import byte_size
 from tacit.errors import InputError
 from tacit.networks.backend import Array, Backend, Layer
 
@@ -49,22 +50,14 @@ class KernelCost:
 
     def summary(self) -> str:
         """The cost in one line."""
-        kernel = f"kernel {self.rows:,} × {self.columns:,} ({_size(self.kernel_bytes)})"
+        kernel = f"kernel {self.rows:,} × {self.columns:,} ({byte_size(self.kernel_bytes)})"
         if not self.weights:
             return f"{kernel}, no Jacobian: {self.operations:.1e} multiplications"
         rows = "all at once" if self.jacobian_bytes <= self.memory else f"{self.block:,} rows at a time"
         return (
-            f"{kernel}, Jacobian of {self.weights:,} weights ({_size(self.jacobian_bytes)}) {rows}: "
+            f"{kernel}, Jacobian of {self.weights:,} weights ({byte_size(self.jacobian_bytes)}) {rows}: "
             f"{self.passes:,} backward passes over a sample, {self.operations:.1e} multiplications"
         )
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} GB"
 
 
 def cost_of(
@@ -140,7 +133,7 @@ def tangent_kernel(
     if not cost.fits:
         raise InputError(
             f"the tangent kernel is too large: {cost.summary()}; the limit for the kernel is "
-            f"{_size(_LARGEST_KERNEL)}: use fewer samples"
+            f"{byte_size(_LARGEST_KERNEL)}: use fewer samples"
         )
     if cost.weights == weights.size:
         K = _by_rows(backend, weights, X, Y, cost)

@@ -84,22 +84,13 @@ def _of_pair(
     """The conserved quantity with most numbers, over all candidates for the hidden units of two layers."""
     for kind in _KIND_NAMES:
         for link in candidates:
-            if kind == "matrix" and link.units > _MOST_UNITS:
+            if (kind == "matrix" and link.units > _MOST_UNITS) or (kind != "layer" and link.units == 1):
                 continue
-            if kind != "layer" and link.units == 1:
-                continue
-            if _is_symmetric(backend, weights, X, link, kind, rng):
+            into, out = _directions(weights, link, kind, rng)
+            one, both = (np.abs(backend.jvp(weights, X, each)).max() for each in (into, into - out))
+            if one > 0 and both <= _ROUND_OFF * one:
                 return Conserved(link, kind)
     return None
-
-
-def _is_symmetric(
-    backend: Backend, weights: Array, X: Array, link: Link, kind: str, rng: np.random.Generator
-) -> bool:
-    into, out = _directions(weights, link, kind, rng)
-    one, both = (backend.jvp(weights, X, each) for each in (into, into - out))
-    size = float(np.abs(one).max())
-    return bool(size > 0 and np.abs(both).max() <= _ROUND_OFF * size)
 
 
 def _directions(weights: Array, link: Link, kind: str, rng: np.random.Generator) -> tuple[Array, Array]:

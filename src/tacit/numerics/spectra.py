@@ -68,10 +68,8 @@ class Frame:
         upper, lower = square[..., i, j], square[..., j, i]
         parts = [diagonal, (upper + lower) * _HALF]
         if not self.symmetric:
-            rest = (
-                rotated[..., size:, :] if len(self.left) > size else rotated[..., :, size:].swapaxes(-1, -2)
-            )
-            more = rest.swapaxes(-1, -2)
+            tall = len(self.left) > size
+            more = rotated[..., size:, :].swapaxes(-1, -2) if tall else rotated[..., :, size:]
             parts += [(upper - lower) * _HALF, more.reshape(*more.shape[:-2], -1)]
         return np.concatenate(parts, axis=-1)
 

@@ -36,8 +36,6 @@ _RULES = tuple(  # (panel length, Gauss rule): shorter panels need fewer nodes f
     (length, np.polynomial.legendre.leggauss(nodes))
     for length, nodes in ((0.02, 3), (0.08, 4), (0.25, 6), (1.0, 10), (_PANEL, 16))
 )
-# Up to this change of v and this number of layers F is integrated in x, which needs no exponentials.
-_SHORT_INTERVAL, _MAX_LAYERS_IN_X = 0.5, 8
 _MAX_STEPS = 60  # Newton or Halley steps; usually a handful is enough
 _NEWTON_TOL = 1e-8  # relative step after which the next step (quadratic convergence) is round-off
 _HALLEY_TOL = 1e-5  # the same for a method of third order
@@ -107,19 +105,12 @@ class Block:
             self.one_sided, np.log(np.where(self.least > 0, self.least, 1.0)), np.arcsinh(self.least / first)
         )
 
-    @cached_property
-    def _mixed(self) -> bool:
-        return bool(self.one_sided.any())
-
     def x(self, v: Float) -> Float:
         """The smallest layer x at v."""
-        x = self.mu[0] * np.sinh(v)
-        return np.where(self.one_sided, np.exp(v), x) if self._mixed else x
+        return np.where(self.one_sided, np.exp(v), self.mu[0] * np.sinh(v))
 
     def v(self, x: Float) -> Float:
         """v at which the smallest layer is x."""
-        if not self._mixed:
-            return np.asarray(np.arcsinh(x / self.mu[0]))
         first = np.where(self.one_sided, 1.0, self.mu[0])
         return np.where(self.one_sided, np.log(np.where(self.one_sided, x, 1.0)), np.arcsinh(x / first))
 
@@ -130,8 +121,7 @@ class Block:
     def _square(self, v: Float) -> Float:
         """x², with an absolute error of the order of the round-off of μ₁²."""
         grown = np.exp(v)
-        x = self.mu[0] / 2 * (grown - 1 / grown)
-        return np.asarray((np.where(self.one_sided, grown, x) if self._mixed else x) ** 2)
+        return np.asarray(np.where(self.one_sided, grown, self.mu[0] / 2 * (grown - 1 / grown)) ** 2)
 
     def rate(self, v: Float) -> Float:
         """dF/dv."""
@@ -166,14 +156,10 @@ class Block:
         """F(t) − F(since); since = 0 is initialization."""
         return integral(self.rate, self.v0 + since, t - since)
 
-    def _shift(self, t: Float, since: Float | None = None) -> Float:
-        """The change of x as v changes by t from `since` (default v₀), without cancellation."""
-        v = self.v0 if since is None else since
-        shift = 2 * self.mu[0] * np.cosh(v + t / 2) * np.sinh(t / 2)
-        if not self._mixed:
-            return np.asarray(shift)
-        before = self.least if since is None else np.exp(np.where(self.one_sided, v, 0.0))
-        return np.where(self.one_sided, before * np.expm1(t), shift)
+    def _shift(self, t: Float) -> Float:
+        """The change of x from v₀ to v₀ + t, without cancellation."""
+        across = 2 * self.mu[0] * np.cosh(self.v0 + t / 2) * np.sinh(t / 2)
+        return np.where(self.one_sided, self.least * np.expm1(t), across)
 
     def square(self, t: Float) -> Float:
         """x² − x₀², twice the convex conjugate of the potential; 0 for a block that stays at 0."""
@@ -218,8 +204,6 @@ class Block:
         """The distances by which F can still decrease and increase from t."""
         v = self.v0 + t
         rise = self.tail(v)
-        if not self._mixed:
-            return self.tail(-v), rise
         return np.where(self.one_sided, np.inf, self.tail(np.where(self.one_sided, 0.0, -v))), rise
 
     def room(self, ends: tuple[Float, Float]) -> tuple[Float, Float]:
@@ -263,31 +247,15 @@ class Block:
             step, moved = ahead - moved, ahead
             if not (np.abs(step) > _HALLEY_TOL * np.abs(moved)).any():
                 break
-            done = self._slope_change(self.v0 + t, moved)
+            done = integral(self.rate, self.v0 + t, moved)
         return np.where(inside, t + moved, np.nan)
-
-    def _slope_change(self, v: Float, span: Float) -> Float:
-        """The change of F from v to v + span; over short spans integrated in x, without exponentials."""
-        widest = float(np.abs(span).max(initial=0.0))
-        if not widest <= _SHORT_INTERVAL or len(self.mu) > _MAX_LAYERS_IN_X:
-            return integral(self.rate, v, span)
-        nodes, weights = _RULES[2 if widest <= _SHORT_INTERVAL / 4 else 3][1]
-        half, total = self._shift(span, v) / 2, np.zeros_like(span)
-        middle = self.x(v) + half
-        for node, weight in zip(nodes, weights, strict=True):
-            square, product = (middle + node * half) ** 2, 1.0
-            for mu in self._squares:
-                product = product * (square + mu)
-            total += weight / np.sqrt(product)
-        return half * total
 
     def _rate_and_log_derivative(self, v: Float) -> tuple[Float, Float]:
         """dF/dv, and d log(dF/dv)/dv."""
         grown = np.exp(v)
-        twice, slope = self.mu[0] * (grown - 1 / grown), self.mu[0] * (grown + 1 / grown)
-        if self._mixed:
-            twice = np.where(self.one_sided, 2 * grown, twice)
-            slope = np.where(self.one_sided, 2 * grown, slope)
+        shrunk = np.where(self.one_sided, 0.0, 1 / grown)
+        unit = np.where(self.one_sided, 2.0, self.mu[0])
+        twice, slope = unit * (grown - shrunk), unit * (grown + shrunk)
         square, both = twice**2 / 4, twice * slope / 4
         product, log_derivative = np.ones_like(square), np.zeros_like(square)
         for mu in self._squares[1:]:
@@ -302,8 +270,7 @@ class Block:
         decreases monotonically to the solution.
         """
         goal = self.product(self.v0) + rise
-        if self._mixed:
-            goal = np.where(self.one_sided, np.maximum(goal, _SMALLEST), goal)
+        goal = np.where(self.one_sided, np.maximum(goal, _SMALLEST), goal)
         size = np.log(np.abs(goal))
         positive = self.mu > 0
         logs = np.log(np.where(positive, self.mu, 1.0))

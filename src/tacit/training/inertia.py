@@ -23,7 +23,7 @@ from tacit.training.along_flow import NODES, WEIGHTS
 _RTOL, _ATOL = 1e-8, 1e-9  # of log w and of λρ
 _DONE = 1e-6  # relative residual, and λρ, at which the motion has ended: the integrals are squares of them
 _STEPS = 20_000
-_DENSE = 400  # features up to which the dense Jacobian of an implicit method is affordable
+DENSE = 400  # features up to which the dense Jacobian of an implicit method is affordable
 _CROSSING = 30.0  # of −λρ: a weight falls so fast that it is about to cross 0
 
 
@@ -33,7 +33,7 @@ class _Motion:
     def __init__(self, pair: WeightPair, X: Float, y: Float, delay: float):
         self.pair, self.X, self.y, self.delay = pair, X, y, delay
         self.sides = np.array([[1.0], [-1.0]])
-        self.gram = X.T @ X / len(y) if X.shape[1] <= _DENSE else None
+        self.gram = X.T @ X / len(y) if X.shape[1] <= DENSE else None
 
     def split(self, state: Float) -> tuple[Float, Float, Float]:
         """w±, λρ±, and X w − y."""
@@ -54,6 +54,7 @@ class _Motion:
     def jacobian(self, _: float, state: Float) -> Float:
         """Its derivatives by ℓ and λρ."""
         (W, rates, residual), D, d = self.split(state), self.pair.depth, self.X.shape[1]
+        assert self.gram is not None
         J = np.zeros((4 * d, 4 * d))
         J[: 2 * d, 2 * d :] = np.eye(2 * d) / self.delay
         outer = (self.sides * self.pair.rate * W ** (D - 2)).ravel()

@@ -251,7 +251,7 @@ def _quasi_norm(margins: Margins, goal: _Power) -> MarginSolution:
     """The best stationary point for p < 1, with the list of all that were found."""
     points = all_stationary(margins, goal.p)
     complete = points is not None
-    points = local_minima(margins, goal.p, progress=progress) if points is None else points
+    points = local_minima(margins, goal.p, progress) if points is None else points
     if not points:
         raise NotConvergedError(
             f"no stationary point of the ℓ{goal.p:g} margin was found; for p ≥ 1 the problem is convex"

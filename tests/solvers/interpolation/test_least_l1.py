@@ -31,7 +31,7 @@ def test_vertices_are_those_of_a_linear_program(seed, samples, more, weighted):
 def test_multipliers_prove_it():
     X, y = gaussian_problem(10, 300, seed=4)
     equations = prepare(X, y, 1e-10)
-    found = ends._at_vanishing_scale(equations, np.ones(300))
+    found = ends.unique_vertex(equations, np.ones(300))
     slopes, inside = equations.X.T @ found.nu.value, found.predictor != 0
     np.testing.assert_allclose(slopes[inside], np.sign(found.predictor[inside]), rtol=1e-9)
     assert np.abs(slopes[~inside]).max() < 1
@@ -63,4 +63,4 @@ def test_a_wrong_support_is_not_passed_off_as_the_minimizer(monkeypatch):
         return real(equations.with_columns(np.exp2(np.arange(40) % 3)), potential)
 
     monkeypatch.setattr(ends, "minimize_separable", elsewhere)
-    assert ends._at_vanishing_scale(equations, np.ones(40)) is None
+    assert ends.unique_vertex(equations, np.ones(40)) is None

@@ -55,9 +55,8 @@ class Sliding(WeightFlow):
         self.inputs = problem.X @ self.first["w"]
         self.size = float(np.abs(self.inputs).max() or np.abs(self.reach).max())
         self.side, self.sign = np.sign(self.inputs), float(np.sign(self.first["a"]))
-        jacobian = (
-            None if problem.loss.separating else self._jacobian
-        )  # finite differences are noise near the end
+        # Without it, solvers take finite differences, which are noise near the end of a fit.
+        jacobian = None if problem.loss.separating else self._jacobian
         unknowns = {"a": self.first["a"], "c": np.zeros(self.basis.shape[1])}
         super().__init__(problem, unknowns, self._velocity, jacobian)
         self.sign = self.sign or float(np.sign(self._velocity(self.start)[0])) or 1.0
@@ -161,9 +160,7 @@ class Sliding(WeightFlow):
         """Jacobian of the velocity for the square loss, for which dp = −2c·df with f = a·σ(t)."""
         a, activations, p = self._values(flat)
         gates = np.where(self.side > 0, 1.0, np.where(self.side < 0, self.slope, 0.0))
-        df = np.column_stack(
-            [activations, a * gates[:, None] * self.reach]
-        )  # derivatives with respect to a and c
+        df = np.column_stack([activations, a * gates[:, None] * self.reach])  # with respect to a and c
         dp = -2 * self.problem.loss.factor(len(p)) * df
         rows = np.column_stack([self._gated(column) for column in dp.T])
         full = np.vstack([activations @ dp, a * (self.reach.T @ rows)])
@@ -190,9 +187,8 @@ class Sliding(WeightFlow):
         """The clock of the first event within a segment, or None, and a mask of the samples involved."""
         clocks = segment.start + _GRID * (segment.end - segment.start)
         clear = np.array([self._clearance(segment.state(clock).flat) for clock in clocks])
-        terms = np.abs(self.reach) @ np.abs(
-            segment.state(segment.end).flat[1:]
-        )  # round-off of t is relative to these
+        # The round-off of t is relative to these terms.
+        terms = np.abs(self.reach) @ np.abs(segment.state(segment.end).flat[1:])
         sizes = np.where(self.side == 0, self.size, np.maximum(self.size, terms))
         limit = -_TOUCH * np.append(sizes, abs(clear[0, -1]))
         late = (clear[1:] < limit).any(axis=1)

@@ -94,9 +94,7 @@ class TangentSquare(_Tangent):
         size = max(residual.max(), float(np.abs(self.y).max()))
         if residual[~fixed].max(initial=0.0) > _ROUNDING * size:
             return
-        if (
-            float(residual[fixed].max(initial=0.0)) / size <= _NULL
-        ):  # the largest residual in the null space of K
+        if residual[fixed].max(initial=0.0) <= _NULL * size:  # nothing is left in the null space of K
             raise Rounded
         raise Rest(TANGENT_SINGULAR, minimum=True)
 

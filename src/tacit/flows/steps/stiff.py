@@ -124,9 +124,8 @@ class Field(StepEquations):
         self.rate, self.size, self.rounding, self.inside = rate, size, rounding, inside
         self.last: StiffStep | None = None if last is None else last.step
         self.first = rate(np.zeros_like(size))
-        self.tried: tuple[Float, float] | None = (
-            None  # rates of a rejected step, and the fraction to try next
-        )
+        # Rates of a rejected step, and the fraction to try next.
+        self.tried: tuple[Float, float] | None = None
         self._use(spectra)
 
     def _use(self, spectra: Sequence[Callable[[], Spectrum]]) -> None:

@@ -260,7 +260,7 @@ def _draw_shapes(data: xr.Dataset, ax: Any) -> None:
     """Draw the distance to the kernel end as the output layer grows relative to the inner one."""
     for j, alpha in enumerate(data.near_scale.values):
         wide, size = (2.8, 7.5) if j == 1 else (1.3, 4)  # so that both of two coinciding lines are visible
-        style = {"fill": "w", "size": size, "lw": wide, "label": rf"$\alpha={alpha:g}$"}
+        style: dict[str, Any] = {"fill": "w", "size": size, "lw": wide, "label": rf"$\alpha={alpha:g}$"}
         _draw_way(data, "to_near", (j,), ax, _SHADES[j], **style)
     _logarithmic(ax, (7e-4, 1.4), (1e-8, 1), "$1-s$, shape $s$", _WAY)
     ax.legend(loc="lower right")

@@ -8,6 +8,18 @@ from tacit.papers.catalogue import Item
 
 TITLE = "Training as it is practised: steps, momentum, mini-batches, decay, noise, and scales near zero"
 ITEMS = (
+    Item("Effective start", "steps of any size end where a flow from another start does (Even et al. 2023)"),
+    Item("Second order", "that start predicted from one flow, with momentum (Papazov et al. 2024)"),
+    Item("Area law", "the area under the loss, and how far steps lower the scale of a coordinate"),
+    Item("Decay switched off", "the flow ends at the limit of the scale that decay has left"),
+    Item("Decay that stays on", "at depth 2 the Lasso"),
+    Item("Tasks in turn", "the end of one limit is the start of the next"),
+    Item(
+        "Label noise",
+        "every coordinate gets a scale of its own",
+        tests=("test_predictions.py::test_label_noise_gives_every_coordinate_its_own_scale",),
+        why="a single run takes a second, and is random",
+    ),
     Item("Slow decay", "the solution along weight decay is the limit at the scale that is left"),
     Item("Saddle path", "the flow as the scale goes to 0 (Pesme and Flammarion 2023)"),
     Item("Early stopping", "averages of the saddle path and the Lasso (Berthier 2025)"),

@@ -203,11 +203,9 @@ def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) ->
     complementarity = float((nu * np.abs(margins - 1)).max() / (nu.max() or 1.0))
     shortfall = float(np.maximum(1 - margins, 0).max())
     kkt, held = stationarity(potential, Z, w, nu), nu > 0
-    error = (
-        error_estimate(potential, _equations(Z[held], np.ones(int(held.sum()))), w)
-        if held.any()
-        else math.inf
-    )
+    error = math.inf
+    if held.any():
+        error = error_estimate(potential, _equations(Z[held], np.ones(int(held.sum()))), w)
     return Certificate("margin", kkt, shortfall, complementarity, error, nu, tol)
 
 

@@ -95,14 +95,11 @@ class Margins:
         dual[support] = signs * equations.dual(nu)
         return dual
 
-    def intercept(self, w: Float, support: Index | None = None) -> float:
-        """The b that makes the margins of a support 1; by default, that maximizes the smallest margin."""
-        if self.labels is None:
+    def intercept(self, w: Float, support: Index) -> float:
+        """The b that makes the margins of a support 1."""
+        if self.labels is None or not len(support):
             return 0.0
-        outputs = self.labels * (self.Z @ w)
-        if support is not None:
-            return float(np.mean(self.labels[support] - outputs[support])) if len(support) else 0.0
-        return -float(outputs[self.labels > 0].min() + outputs[self.labels < 0].max()) / 2
+        return float(np.mean(self.labels[support] * (1 - self.Z[support] @ w)))
 
     def at(self, w: Float, b: float) -> Float:
         """The margins y_n(x_n·w + b)."""

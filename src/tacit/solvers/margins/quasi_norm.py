@@ -45,10 +45,6 @@ _LEAST_WEIGHT = 1e-3  # added to random weights, whose ratios would otherwise be
 Progress = Callable[[Sequence[int], str], Iterable[int]]
 
 
-def _no_progress(items: Sequence[int], label: str) -> Iterable[int]:
-    return items
-
-
 @dataclass(frozen=True, eq=False)
 class Stationary:
     """A stationary point with its multipliers, ∇Σ|w|^p = Zᵀν where w ≠ 0; minimum: is it a local minimum?"""
@@ -179,18 +175,16 @@ def _known(point: Stationary, found: list[Stationary]) -> bool:
 
 
 @quiet
-def local_minima(
-    margins: Margins, p: float, seed: int = 0, starts: int | None = None, progress: Progress = _no_progress
-) -> list[Stationary]:
+def local_minima(margins: Margins, p: float, progress: Progress) -> list[Stationary]:
     """Local minima by iteratively reweighted ℓ1 margins (weights |w|^{p−1}), from several starts, best first.
 
     Each step lowers Σ|w|^p, which is concave between zeros, so a fixed point is reached in finitely many
     steps. The first start is the ℓ1 margin itself, the others have random weights.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     found: list[Stationary] = []
     features = margins.Z.shape[1]
-    count = starts or (_STARTS if margins.Z.size <= _LARGE else _FEW)
+    count = _STARTS if margins.Z.size <= _LARGE else _FEW
     for k in progress(range(count), "local minima"):
         weights = rng.exponential(size=(1, features))[0] + _LEAST_WEIGHT if k else np.ones(features)
         point = _fixed_point(margins, p, weights)
