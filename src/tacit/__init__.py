@@ -140,7 +140,7 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Explanation.picture": "tacit.show.practice:explanation_picture",
     "Explanation.summary": "tacit.show.practice:explanation_report",
     "Limit.picture": "tacit.show.limits:limit_picture",
-    "Limit.doubt": "tacit.solvers.table:explain_error",
+    "Limit.error_explanation": "tacit.solvers.table:explain_error",
     "Limit.regime": "tacit.verbs.regime:regime_of",
     "Limit.summary": "tacit.show.text:limit_report",
     "Margin.picture": "tacit.show.limits:margin_picture",

@@ -70,7 +70,7 @@ PIECES = (
     Fault(
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
-        "tacit.solvers.families.layered:Problem.gap",
+        "tacit.solvers.families.layered:LayeredProblem.gap",
         swapped("parts * state.gaps", "parts / state.gaps"),
         tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={

@@ -106,9 +106,9 @@ def _run(options: argparse.Namespace) -> int:
     folds = _possible_folds(options, targets) if options.scale is None else 0
     check_output_files(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
     named = pd.DataFrame(table.X, columns=list(table.features))
-    estimator, doubts = _fitted(_estimator(options, folds), named, targets)
-    for doubt in doubts:
-        remark(doubt)
+    estimator, unconverged = _fitted(_estimator(options, folds), named, targets)
+    for warning in unconverged:
+        remark(warning)
     model = _model(options, table, estimator)
 
     def save() -> str:
@@ -122,7 +122,7 @@ def _run(options: argparse.Namespace) -> int:
         estimator.plot_path,
         {} if options.save is None else {"model": save},
     )
-    return FAILED if doubts else DONE
+    return FAILED if unconverged else DONE
 
 
 def _possible_folds(options: argparse.Namespace, targets: Any) -> int:
@@ -150,11 +150,11 @@ def _fitted(estimator: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ConvergenceWarning)
         estimator.fit(X, y)
-    doubts = [str(each.message) for each in told if issubclass(each.category, ConvergenceWarning)]
+    unconverged = [str(each.message) for each in told if issubclass(each.category, ConvergenceWarning)]
     for each in told:
         if not issubclass(each.category, ConvergenceWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-    return estimator, list(dict.fromkeys(doubts))
+    return estimator, list(dict.fromkeys(unconverged))
 
 
 def _estimator(options: argparse.Namespace, folds: int) -> Any:

@@ -163,7 +163,7 @@ class Equations:
         return full
 
     @quiet
-    def doubt(self, w: Float) -> Float:
+    def uncertainty(self, w: Float) -> Float:
         """Bound on the change of y − Xw when X and y change by half a unit in the last place."""
         rounding = _ROUNDOFF * (self.samples.terms(w) + np.abs(self.targets))
         return rounding if self.T is None else np.asarray(np.abs(self.T.high) @ rounding)

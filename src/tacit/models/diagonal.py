@@ -106,11 +106,11 @@ class Diagonal(CoordinatewiseModel):
     def describe(self) -> str:
         """The model and its scale, in one line."""
         if self._vanishing:
-            return f"{self!r}: the limit of the solutions as the scale of the weights goes to 0"
+            return f"{self!r}: the limit of the solutions as the scale of the weights vanishes"
         log_weight = self._log_alpha / math.log(10)
         return (
-            f"{self!r}: weights start at {_power_of_ten(log_weight)}, "
-            f"the predictor's scale is {_power_of_ten(self.depth * log_weight)}"
+            f"{self!r}: initial weights = {_power_of_ten(log_weight)}, "
+            f"predictor scale = {_power_of_ten(self.depth * log_weight)}"
         )
 
     @property
@@ -309,7 +309,7 @@ class UntiedDiagonal(CoordinatewiseModel):
     def describe(self) -> str:
         """The model and its scale, in one line."""
         scale = span(np.exp(self._log_predictor_scale()))
-        return f"{self!r}: √k/4, the scale that decides the regime, is {scale}"
+        return f"{self!r}: √k/4 = {scale} (the scale that decides the regime)"
 
     @property
     def _layers(self) -> tuple[Float, Float, Float, Float]:

@@ -198,7 +198,8 @@ class Model:
         """
         pair = self.weight_pair(len(w))
         plus, minus = pair.at(np.asarray(w, dtype=float))
-        return pair.model(plus, minus)
+        found: Model = pair.model(plus, minus)
+        return found
 
     _end: Float | None = None  # where the flow of `tacit.limit` ends, in the models that limits hold
 

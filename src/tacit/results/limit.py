@@ -237,7 +237,7 @@ class Limit(Summarized, Pictured):
         if above:
             reasons.append(f"{' and '.join(above)} above the tolerance {self.tol:.0e}")
         if not self.error <= ERROR_TOLERANCE:
-            reasons.append(str(delegate(self, "doubt")))
+            reasons.append(str(delegate(self, "error_explanation")))
         return "; ".join(reasons)
 
     def picture(self, names: Sequence[str] | None = None) -> Drawn:

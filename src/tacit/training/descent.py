@@ -45,8 +45,8 @@ class State:
 
     def copy(self) -> State:
         """An independent copy."""
-        arrays = (each.copy() for each in (self.W, self.V, self.total, self.lost))
-        return State(*arrays, self.log_decayed, self.steps)
+        W, V, total, lost = (each.copy() for each in (self.W, self.V, self.total, self.lost))
+        return State(W, V, total, lost, self.log_decayed, self.steps)
 
     def add(self, part: Float) -> None:
         """Add to S, with the round-off of the sum kept (Neumaier)."""
@@ -182,4 +182,5 @@ class Descent:
     def _model(self, plus: Float, minus: Float) -> Model:
         for weights in (plus, minus):
             checked_positive(weights, "the effective start")
-        return self.pair.model(plus, minus)
+        found: Model = self.pair.model(plus, minus)
+        return found

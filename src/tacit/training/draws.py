@@ -61,4 +61,4 @@ class Draws:
 
     def signs(self, count: int) -> Float:
         """Independent signs, ±1."""
-        return 2.0 * self.rng.integers(2, size=count) - 1.0
+        return np.asarray(2.0 * self.rng.integers(2, size=count) - 1.0, dtype=np.float64)

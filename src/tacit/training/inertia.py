@@ -54,6 +54,7 @@ class _Motion:
     def jacobian(self, _: float, state: Float) -> Float:
         """Its derivatives by ℓ and λρ."""
         (W, rates, residual), D, d = self.split(state), self.pair.depth, self.X.shape[1]
+        assert self.gram is not None
         J = np.zeros((4 * d, 4 * d))
         J[: 2 * d, 2 * d :] = np.eye(2 * d) / self.delay
         outer = (self.sides * self.pair.rate * W ** (D - 2)).ravel()

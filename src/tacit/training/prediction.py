@@ -59,8 +59,8 @@ def effective_start(
         raise NoPotentialError(
             f"the effect of label noise is known at depth 2 only, not at depth {D:g}; tacit.descend runs it"
         )
-    for weights, name in ((pair.plus, "the initial w₊"), (pair.minus, "the initial w₋")):
-        checked_positive(weights, name)
+    for start_weights, name in ((pair.plus, "the initial w₊"), (pair.minus, "the initial w₋")):
+        checked_positive(start_weights, name)
     if training.step == 0:
         return _decayed(pair, training)
     found = Integrals(pair, X, y, None if training.batch == len(y) else training.batch)

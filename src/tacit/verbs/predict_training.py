@@ -127,7 +127,7 @@ def _with_decay(
     note = f"the Lasso with penalty {penalty:g}, which decay and steps of any size have as their fixed point"
     plain = family.limit(model, X, design.samples.fittable(y), design.samples, tol, flow).predictor
     trained = Trained(training, EXACT, plain, 0.0, edge, training.stable_up_to, note, model)
-    certificate = {
+    certificate: dict[str, Any] = {
         "stationarity": violation,
         "dual": (y - fitted) / N,
         "value": float(penalty * np.abs(b).sum()),

@@ -176,7 +176,9 @@ def predicted_end(trajectory: Trajectory) -> Float | None:
     if isinstance(trajectory.X, Entries):  # measurements of single entries do not commute
         return None
     units = trajectory.units
-    options = {} if units is None else {"intercept": units.intercept, "standardize": units.standardized}
+    options: dict[str, Any] = (
+        {} if units is None else {"intercept": units.intercept, "standardize": units.standardized}
+    )
     options["least_squares"] = trajectory.unfitted > 0
     try:
         # `limit` would integrate a flow to report how far the model is from the nearest theorem.

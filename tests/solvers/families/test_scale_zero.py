@@ -136,7 +136,7 @@ def test_it_is_the_rich_end():
     gap = np.linalg.norm(kernel - found.predictor)
     expected = gap / max(np.linalg.norm(kernel), np.linalg.norm(found.predictor))
     np.testing.assert_allclose(found.regime.distance_to_kernel, expected, rtol=1e-9)
-    assert "the limit of the solutions as the scale of the weights goes to 0" in found.summary()
+    assert "the limit of the solutions as the scale of the weights vanishes" in found.summary()
     assert "scale=0" in repr(found.model)
     for other in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
         np.testing.assert_array_equal(other.predictor, found.predictor)

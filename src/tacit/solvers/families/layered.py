@@ -115,7 +115,7 @@ class State:
     gaps: Float  # (2, d)
 
 
-class Problem:
+class LayeredProblem:
     """X w = y with w in units of the largest predictor scale, and Q in the corresponding units."""
 
     def __init__(self, equations: Equations, potential: Layered):
@@ -276,7 +276,7 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     only = only_solution(equations, potential, origin)
     if only is not None:
         return only
-    problem = Problem(equations, potential)
+    problem = LayeredProblem(equations, potential)
     goal = math.log(problem.size) - problem.log_scale
     point = _solve_along_path(problem, goal)
     state, level = point.state, point.level
@@ -314,7 +314,7 @@ class PathPoint:
     unresolved: float = 0.0
 
 
-def _solve_along_path(problem: Problem, goal: float) -> PathPoint:
+def _solve_along_path(problem: LayeredProblem, goal: float) -> PathPoint:
     """The path point at the targets, or at the largest ones at which slopes are resolved.
 
     First in floats; in double-double arithmetic from where floats no longer converge.
@@ -335,7 +335,7 @@ def _solve_along_path(problem: Problem, goal: float) -> PathPoint:
     return replace(found, settled=found.level >= floats, unresolved=(pairs - found.level) / power)
 
 
-def _follow(problem: Problem, point: PathPoint, last: float, exact: bool = False) -> PathPoint:
+def _follow(problem: LayeredProblem, point: PathPoint, last: float, exact: bool = False) -> PathPoint:
     """Newton's method at growing targets; steps that fail to converge are shortened."""
     step = _STRIDE
     while point.settled and point.level < last:
@@ -351,7 +351,7 @@ def _follow(problem: Problem, point: PathPoint, last: float, exact: bool = False
     return point
 
 
-def _scaled(problem: Problem, state: State, w: Float, by: float) -> tuple[Float, Pair]:
+def _scaled(problem: LayeredProblem, state: State, w: Float, by: float) -> tuple[Float, Pair]:
     """Extrapolate to targets e^by times as large as those of the state.
 
     Large coordinates scale with the targets (w is already scaled), multipliers follow from their slopes, and

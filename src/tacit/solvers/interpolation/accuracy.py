@@ -54,7 +54,7 @@ def forward_error(
         return np.array([np.linalg.norm(metric * change) for metric in metrics])
 
     newton = moved(equations.y - equations.X @ w, gap + np.zeros_like(w))
-    uncertainty, rng = equations.doubt(w), np.random.default_rng(0)
+    uncertainty, rng = equations.uncertainty(w), np.random.default_rng(0)
     # Random signs would give two tied features equal changes in all four draws with probability 1/16.
     draws = [(rng.choice([-1.0, 1.0], len(uncertainty)), rng.standard_normal(len(w))) for _ in range(_PROBES)]
     probed = np.max([moved(uncertainty * rows, rounding * columns) for rows, columns in draws], axis=0)
@@ -77,7 +77,7 @@ def diagonal_step(equations: Equations, W: Float, w: Float, slope: Float | float
     near the end of its slopes such a coordinate has a large W, which drops as it vanishes. Changes of slopes
     that would be lost in round-off are computed in double-double arithmetic.
     """
-    size, bits = float(np.abs(slope).max()) or 1.0, float(equations.doubt(w).max(initial=0.0))
+    size, bits = float(np.abs(slope).max()) or 1.0, float(equations.uncertainty(w).max(initial=0.0))
     W = np.where(np.abs(w) <= _VANISHING * bits, bits / size, np.maximum(W, bits / size))
     sensitive = np.flatnonzero(W * size > _SENSITIVE * np.abs(w).max())
     factor = factorize(equations.X, W, careful=len(sensitive) > 0)

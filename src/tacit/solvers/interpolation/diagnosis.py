@@ -26,7 +26,7 @@ def explain_error(equations: Equations, W: Float, w: Float, dual: Float, error: 
     original samples.
     """
     W = np.maximum(W / W.max(), _STIFFEST)
-    uncertainty = equations.doubt(w)
+    uncertainty = equations.uncertainty(w)
     what = f"to a relative error of {error:.0e}" if np.isfinite(error) else "to no digit"
     if not np.isfinite(W).all() or not len(uncertainty):
         return f"the data determine it only {what}"
