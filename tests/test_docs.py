@@ -196,7 +196,7 @@ def test_errata_name_their_tests():
 def test_pages_whose_names_differ_in_capitals_are_found(tmp_path):
     for name in ("limit", "Limit"):
         (tmp_path / f"{name}.html").write_text('<html lang="en"><main><h1>A</h1>')
-    assert [line.endswith("one file") for line in check.faults(tmp_path)] == [True]
+    assert [line.endswith("case-insensitive file system") for line in check.faults(tmp_path)] == [True]
 
 
 def commands(text):
