@@ -178,7 +178,7 @@ def test_numbers_are_never_marked_as_text(tmp_path, capsys):
 def test_help_says_what_happens_to_formulas(capsys):
     with pytest.raises(SystemExit):
         main(["predict", "--help"])
-    assert "formulas" in capsys.readouterr().out
+    assert "formula" in capsys.readouterr().out
 
 
 def test_predictions_beyond_floats_are_refused_by_row(tmp_path, capsys):

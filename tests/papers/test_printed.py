@@ -130,8 +130,8 @@ def test_verdict_and_reason(word):
 def test_an_equality_shows_the_difference_and_its_tolerance():
     bounds = [registry.Bound("b", 1 + off, at_least=1 - 1e-6, at_most=1 + 1e-6) for off in (1e-8, 1e-3)]
     holding, broken = (Verdict("here/one", "S.", (), (bound,)).summary().splitlines()[-1] for bound in bounds)
-    assert "b: |1 − 1| = 1e-08 ≤ 1e-06 (looseness 100" in holding
-    assert "b: |1.001 − 1| = 0.001 > 1e-06 (looseness 0.001" in broken
+    assert "b: |1 − 1| = 1e-08 ≤ 1e-06 (looseness = 100" in holding
+    assert "b: |1.001 − 1| = 0.001 > 1e-06 (looseness = 0.001" in broken
     told = Verdict("here/one", "S.", (), (registry.Bound("n", 2.0),)).summary()
     assert told.endswith("n: 2")  # a number without a bound has no looseness
 

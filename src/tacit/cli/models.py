@@ -78,6 +78,11 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
         help="initial sizes of two or more layers of an untied model, for w₊ and w₋ alike, instead of "
         "--scale and --shape; for example 0.1,0.2,0.3",
     )
+    _add_networks(command, names)
+
+
+def _add_networks(command: Any, names: tuple[str, ...]) -> None:
+    """Add the options of neurons and linear networks, where these are among the models."""
     if "neuron" in names:
         command.add_argument(
             "--slope", type=float, help="negative-side slope of a leaky neuron, 0 to 1 (default: 1, linear)"
