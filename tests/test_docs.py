@@ -196,7 +196,7 @@ def test_errata_name_their_tests():
 def test_pages_whose_names_differ_in_capitals_are_found(tmp_path):
     for name in ("limit", "Limit"):
         (tmp_path / f"{name}.html").write_text('<html lang="en"><main><h1>A</h1>')
-    assert [line.endswith("one file") for line in check.faults(tmp_path)] == [True]
+    assert [line.endswith("case-insensitive file system") for line in check.faults(tmp_path)] == [True]
 
 
 def commands(text):
@@ -321,11 +321,11 @@ FAULTS = {
     "no such file": '<a href="c.html">c</a>',
     "no such place": '<a href="index.html#nowhere">c</a>',
     "fetched": '<script src="https://example.org/x.js"></script>',
-    "no words": '<img src="p.png">',
+    "no alternative text": '<img src="p.png">',
     "main headings": "<h1>again</h1>",
-    "index.html has no words": '<a href="index.html"><img src="p.png" alt=""></a>',
-    "b.html has no words": '<a href="b.html"><a href="index.html">a</a></a>',
-    "two places": '<p id="here"></p>',
+    "index.html has no text": '<a href="index.html"><img src="p.png" alt=""></a>',
+    "b.html has no text": '<a href="b.html"><a href="index.html">a</a></a>',
+    "two elements": '<p id="here"></p>',
     "level 3 is below": "<h3>deep</h3>",
     "language": '<html lang="">',
     "$ is left": "<p>$x^2$</p>",

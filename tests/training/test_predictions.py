@@ -86,8 +86,10 @@ def test_the_mean_of_many_runs_with_batches_is_predicted(options, depth):
     shift = found.predictor - found.trained.flow
     shift /= np.linalg.norm(shift)
     scatter = (ends @ shift).std(ddof=1) / 8
-    assert abs((mean - found.predictor) @ shift) < 3 * scatter
-    assert np.linalg.norm(mean - found.predictor) < 3 * np.linalg.norm(error)
+    # The next order in the step: batches see up to N/b times the sharpness of the whole data.
+    later = found.edge * len(y) / options["batch"] * np.linalg.norm(found.predictor - found.trained.flow)
+    assert abs((mean - found.predictor) @ shift) < 3 * scatter + later
+    assert np.linalg.norm(mean - found.predictor) < 3 * np.linalg.norm(error) + later
     typical = np.mean([distance(found.predictor, w) for w in ends])
     assert typical / 3 < found.prediction_error < 6 * typical  # of single runs
 
