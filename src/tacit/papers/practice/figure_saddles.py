@@ -18,6 +18,8 @@ from tacit.show.figures import KERNEL, RICH, TRUTH
 
 _COLOURS = (RICH, KERNEL, TRUTH)
 _MARKERS = "os^"
+_SLOW = 0.1, "the error decreases only like one over |log α|, and a wrong clock leaves 0.5 and more"
+_FAST = 1e-6, "the error is of the order of the power α^(D−2) of the scale"
 _BEYOND = 1.15  # how far the flows go, in units of the time of the last jump
 
 
@@ -96,8 +98,8 @@ class SaddleToSaddle:
         size = float(np.linalg.norm(data.end))
         distance = np.sqrt(((data.flow - data.path) ** 2).sum("feature", skipna=False)) / size
         for depth in data.depth.values:
-            most, why = (1e-2, "one over |log α|") if depth == 2 else (1e-6, "the power α^(D−2) of the scale")
-            yield at_most(most, f"the error is of the order of {why}").claim(
+            most, why = _SLOW if depth == 2 else _FAST
+            yield at_most(most, why).claim(
                 f"at depth {depth} the flow follows the saddle path (median relative distance over times)",
                 float(distance.sel(depth=depth).median("time", skipna=False)),
             )
