@@ -221,8 +221,7 @@ class Model:
         return found
 
     def __call__(self) -> Model:
-        """The model at the end of training: limit.model() is limit.model with the weights where the flow "
-        "ends."""
+        """The model at the end of training, whose weights are those where the flow ends."""
         if self._end is None:
             raise InputError("only the model of a limit has an end: call tacit.limit(model, X, y).model()")
         return self.moved_to(self._end)

@@ -18,8 +18,8 @@ from tacit.results.result import Drawn, Labelled, Result, numbered
 class Audit(Result):
     """The start of a flow of depth 2 that ends at given weights.
 
-    The flow keeps w₊w₋ and changes ½·log(w₊/w₋) by combinations of the rows of X only. From weights at the
-    end, what it keeps can therefore be read: the start is scale·exp(±shift).
+    Gradient flow conserves w₊w₋, and changes ½·log(w₊/w₋) only by combinations of the rows of X. The weights
+    at the end therefore determine the start of the flow: w± = scale·exp(±shift).
 
     Attributes
     ----------
@@ -73,8 +73,7 @@ class Audit(Result):
 
     @property
     def explained(self) -> bool:
-        """Whether a flow from about one scale explains the end: shift below 1% and scales within a factor "
-        "of 1.5."""
+        """Whether a flow from one scale explains the end: shift below 1%, scales within a factor of 1.5."""
         return bool(not len(self.dead) and self.shift_share < _SHARE and self.spread < _SPREAD)
 
     def summary(self) -> str:
@@ -83,7 +82,7 @@ class Audit(Result):
         Returns
         -------
         str
-            What a flow explains of these weights, and what not.
+            Scale, shift, and whether a flow from one scale ends at these weights.
         """
         return str(delegate(self, "summary", self.features))
 

@@ -165,8 +165,7 @@ class Limit(Summarized, Pictured):
 
     @property
     def order(self) -> str:
-        """How the effect of training is known: "exact", "second order in the step", "leading order in the "
-        "noise"."""
+        """Accuracy of the prediction: "exact", "second order in the step", "leading order in the noise"."""
         return "exact" if self.trained is None else self.trained.order
 
     @property
@@ -176,8 +175,7 @@ class Limit(Summarized, Pictured):
 
     @property
     def prediction_error(self) -> float:
-        """An estimate of the relative distance from this prediction to the end of a run; 0 for gradient "
-        "flow."""
+        """An estimate of the relative error of the prediction for a run; 0 for gradient flow."""
         return 0.0 if self.trained is None else self.trained.error
 
     @property

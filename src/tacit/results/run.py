@@ -100,14 +100,12 @@ class Run(Summarized, Pictured):
 
     @cached_property
     def flow_error(self) -> float:
-        """The relative distance from the limit of gradient flow to the end of the run; NaN if it is not "
-        "known."""
+        """Relative distance from the limit of gradient flow to the end of the run; NaN if unknown."""
         return self._distance_to(lambda: self.flow)
 
     @cached_property
     def prediction_error(self) -> float:
-        """The relative distance from the prediction of `limit(…, training=…)` to the end; NaN if there is "
-        "none."""
+        """Relative distance from the prediction of `limit(…, training=…)` to the end; NaN without one."""
         return self._distance_to(lambda: self.prediction.predictor)
 
     @cached_property

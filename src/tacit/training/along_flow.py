@@ -34,8 +34,7 @@ _DONE = 1e-9  # relative residual at which the flow is stopped: what is left of 
 
 @dataclass
 class Integrals:
-    """J, K and the integral of the variance of squared gradients, (2, d) for + and −, and the area under "
-    "the loss."""
+    """The integrals J and K, (2, d) for + and −, that of the variance of g², and the area under the loss."""
 
     pair: WeightPair
     X: Float
@@ -68,8 +67,11 @@ class Integrals:
 
 @quiet
 def integrate(into: Integrals, pair: WeightPair, model: Model, within: Range, shrunk: float = 1.0) -> str:
-    """Follow the flow from a pair to its end, after decay that has multiplied the weights by "
-    "shrunk^{1/(D−2)}. Return why it ended early; empty if it did not."""
+    """Add the integrals along the flow from a pair of weights to its end.
+
+    shrunk: the power D − 2 of the factor by which decay has multiplied the weights before. Returns why the
+    flow ended early; empty if it did not.
+    """
     X, y = into.X, into.y
     problem = fitting(Problem(model, X, y, Square(), _RTOL), within).problem
     form = DualSquare(problem, pair.mirror_form())

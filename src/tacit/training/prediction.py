@@ -52,8 +52,10 @@ class EffectiveStart:
 def effective_start(
     pair: WeightPair, model: Model, X: Float, y: Float, training: Training, within: Range, sharpness: float
 ) -> EffectiveStart:
-    """The effective start of a training whose decay is switched off in the end. Raises if the theory is "
-    "missing."""
+    """The effective start of a training whose decay is switched off in the end.
+
+    Raises `NoPotentialError` if no theory covers the training.
+    """
     D = pair.depth
     if training.label_noise and D > 2:
         raise NoPotentialError(

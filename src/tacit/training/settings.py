@@ -273,8 +273,7 @@ class Training:
 
     @property
     def stable_up_to(self) -> float:
-        """step·sharpness/2 at which oscillations stop to decay: 1, or 1 + β, or (1 + β)/(1 + 2β) with "
-        "Nesterov."""
+        """The stability limit of step·sharpness/2: 1, 1 + β (heavy ball) or (1 + β)/(1 + 2β) (Nesterov)."""
         b = self.momentum
         return (1 + b) / (1 + 2 * b) if self.nesterov else 1 + b
 

@@ -101,8 +101,10 @@ def _check_edge(edge: float, training: Training, warn: bool = False) -> None:
 def _with_decay(
     family: Family, model: Any, pair: WeightPair, design: Design, y: Float, tol: float, training: Training
 ) -> Limit:
-    """argmin 1/(2N)·‖Xb − y‖² + c·‖b‖₁: the least loss with decay at depth 2, c = λ/2 for tied weights, λ "
-    "for two layers."""
+    """argmin 1/(2N)·‖Xb − y‖² + c·‖b‖₁: the end of training at depth 2 with decay that stays on.
+
+    c is λ/2 for tied weights and λ for two layers.
+    """
     X, N = design.features, len(y)
     if pair.depth > 2:
         raise NoPotentialError(

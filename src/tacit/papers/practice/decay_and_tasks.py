@@ -63,8 +63,10 @@ def lasso(model: Any, X: Any, y: Any, decay: float = 0.01) -> Parts:
 
 @theorem("practice/fine-tuning", about=("Tasks in turn",), flows=2)
 def fine_tuning(model: Any, X: Any, y: Any) -> Parts:
-    """The weights at the end of one task are the start of the next: the limit of a limit. The second task "
-    "is −y."""
+    """The weights at the end of one task are the start of the next, so that two tasks are a limit of a limit.
+
+    The second task is −y.
+    """
     yield diagonal_network(model)
     y = np.asarray(y, dtype=float)
     first = tacit.limit(model, X, y).model()
