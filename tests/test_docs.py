@@ -217,7 +217,7 @@ def test_commands_on_pages_are_understood():
 
 
 def test_figures_that_pages_reproduce_are_in_the_registry():
-    known = {"list", "all", *(entry.key for entry in figures())}
+    known = {"list", "all", *papers(), *(entry.key for entry in figures())}
     for path in [pages.ROOT / "README.md", *(pages.ROOT / "docs").rglob("*.md")]:
         assert set(re.findall(r"tacit reproduce ([\w./-]+)", path.read_text(encoding="utf-8"))) <= known
 

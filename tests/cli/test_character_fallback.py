@@ -82,9 +82,9 @@ def test_the_largest_features_are_named_in_order():
     assert top_features(w * 1e-320, None).startswith("x1 = -5e-320, x2 = 3e-320")
     assert top_features(np.ones(9)) == "x0 = 1, x1 = 1, x2 = 1, x3 = 1, x4 = 1, x5 = 1, …"
     assert top_features(w[:, None]) == "x1 = -5, x2 = 3"
-    assert top_features(np.array([[1.0, 0.0], [0.0, -2.0]]), ["a", "b"]) == "b[1] -2, a[0] 1"
+    assert top_features(np.array([[1.0, 0.0], [0.0, -2.0]]), ["a", "b"]) == "b[1] = -2, a[0] = 1"
     assert top_features(np.zeros(3)) == "none: all coordinates are 0"
-    assert top_features(w, ["x" * 99] * 4).startswith("xxxxxxxxxxxx…xxxxxxxxxxx -5")
+    assert top_features(w, ["x" * 99] * 4).startswith("xxxxxxxxxxxx…xxxxxxxxxxx = -5")
 
 
 def test_every_summary_names_features():

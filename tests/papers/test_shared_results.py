@@ -48,7 +48,8 @@ def test_one_check_runs_no_flow_twice(tmp_path, monkeypatch, capsys):
 
     def recorded(model, X, y, **options):
         arguments = [options.get(name) for name in ("at", "times", "rtol", "linearized")]
-        runs.append((repr(model), options.get("loss", "square"), repr(arguments)))
+        start = {name: repr(w) for name, w in model.start(X.shape[1]).items()}
+        runs.append((repr(model), str(start), options.get("loss", "square"), repr(arguments)))
         return real(model, X, y, **options)
 
     monkeypatch.setattr(tacit, "flow", recorded)

@@ -131,7 +131,7 @@ def test_every_figure_is_there_with_its_claims_and_how_it_was_made(read, whole):
             "✓ holds",
             "at least 10",
             "✗ fails",
-            "nothing to measure",
+            "no measured claims",
             "12.3 s",
         ):
             assert piece in text
@@ -242,8 +242,17 @@ def test_packages_have_records_where_they_are_looked_for():
 
 
 def test_letters_mean_in_the_report_what_they_mean_on_the_page_of_errata():
-    text = (ROOT / "docs/errata.md").read_text(encoding="utf-8")
-    assert " ".join(markup.NOTATION.split()) in " ".join(text.split())
+    """The page has LaTeX, the report plain text: both explain the same letters, in the same order."""
+    page = (ROOT / "docs/errata.md").read_text(encoding="utf-8").partition("Notation:")[2]
+    for text, letters in (
+        (page, (r"$X$", r"$\beta$", r"$\alpha$", "$D$", "$q(z)", r"$Q_\alpha(\beta)", "$h_D(s)")),
+        (markup.NOTATION, ("X", "β", "α", "D", "q(z)", "Q_α(β)", "h_D(s)")),
+    ):
+        places = [text.index(letter) for letter in letters]
+        assert places == sorted(places)
+        assert all(
+            words in " ".join(text.split()) for words in ("are samples", "is the predictor", "the depth")
+        )
 
 
 @pytest.mark.parametrize(
@@ -303,7 +312,7 @@ def test_the_command_takes_what_there_is_and_makes_what_is_missing(folder, capsy
     assert main(line) == 1  # claims of one fail
     out, err = capsys.readouterr()
     assert err.startswith(
-        "tacit: figures that made lacks are made for the report only: made/woodworth2020/fig3a"
+        "tacit: figures missing in made are made for the report only: made/woodworth2020/fig3a"
     )
     assert err.count("\n") == 1 and out.splitlines()[-1] == "report.html"
     assert f"fail, {len(figures()) - 2} kept" in out
@@ -319,7 +328,7 @@ def test_the_command_takes_what_there_is_and_makes_what_is_missing(folder, capsy
     assert "was not written by Tacit as HTML" in capsys.readouterr().err
     assert main(["report", "--from", "made", "--out", "report.pdf"]) == 2
     assert main(["report", "--from", "thesis.html"]) == 2
-    assert "there is no folder thesis.html" in capsys.readouterr().err
+    assert "no folder thesis.html" in capsys.readouterr().err
     assert main(["report", "--from", "typo"]) == 2
-    assert "there is no folder typo; 'tacit reproduce all --out typo' makes one" in capsys.readouterr().err
+    assert "no folder typo; 'tacit reproduce all --out typo' makes it" in capsys.readouterr().err
     assert not (folder / "typo").exists()

@@ -29,6 +29,9 @@ parameters for --with:
   noise, draws   woodworth2020/sample-size: noise of the targets, and number of
                  random tables of this size (from seed); sample-size-rich: draws
   nonzero        woodworth2020/sample-size-rich: number of relevant features
+  momentum, nesterov  practice/effective-start, second-order: momentum, and whether
+                 it is Nesterov's
+  decay, time    practice/lasso: weight decay; decay-off: when it is switched off
 """
 
 from __future__ import annotations

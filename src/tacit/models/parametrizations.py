@@ -45,6 +45,8 @@ class Parametrization:
 
     linear: whether the outputs are linear in the predictor. kinked: whether they have kinks along which flows
     slide. homogeneous: whether multiplying all weights by a number multiplies the kernel by a number.
+    elementwise: whether every coordinate of the predictor has its own weights, which grow in proportion to
+    themselves.
     written_out: whether the derivatives are implemented in NumPy, so that flows of raw weights run without
     JAX. traceable: whether JAX can trace the functions.
     """
@@ -53,6 +55,7 @@ class Parametrization:
     kinked: bool = False
     homogeneous: bool = False
     written_out: bool = False
+    elementwise: bool = False
     traceable: bool = True
 
     def predictor(self, weights: Weights) -> Any:
@@ -137,7 +140,7 @@ def symmetric(weights: Weights, blocks: Blocks) -> Float:
 class Elementwise(Parametrization):
     """Base class of parametrizations in which every coordinate of the predictor has its own weights."""
 
-    homogeneous = written_out = True
+    homogeneous = written_out = elementwise = True
 
     def slopes(self, weights: Weights) -> dict[str, Float]:
         """∂wᵢ/∂θᵢ for each of the weights."""

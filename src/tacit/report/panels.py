@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.papers.completed import made_with
+from tacit.papers.pages import figures_of
 from tacit.papers.reproduction import Entry
 from tacit.report.markup import anchor, html, link, table, verdict
 
@@ -112,8 +113,10 @@ class Shown:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether the figure is not in the paper."""
-        return not self.entry.key.partition("/")[2].startswith("fig")
+        """Whether the figure is not in the paper; a collection without numbered figures has no such figures."""
+        paper, _, name = self.entry.key.partition("/")
+        numbered = any(each.key.startswith(f"{paper}/fig") for each in figures_of(paper))
+        return numbered and not name.startswith("fig")
 
 
 def panel(shown: Shown) -> str:

@@ -144,6 +144,10 @@ class WeightFlow(Form):
         """A solver for the displacement of the weights, which is accurate also if they hardly change."""
         unknowns = np.zeros(self.start.size + self.relative)
         sizes = np.full(unknowns.size, self._natural_size())
+        if self.parametrization.elementwise:
+            # A weight grows in proportion to itself: the absolute tolerance of larger ones would swamp it.
+            own = np.abs(self.start)
+            sizes[: own.size] = np.minimum(sizes[: own.size], np.where(own > 0, own, np.inf))
         sizes[self.start.size :] = 1.0
         atol = 1e-2 * self.rtol * sizes
         rounding = EPS * np.abs(self.start)  # smaller displacements do not change a weight

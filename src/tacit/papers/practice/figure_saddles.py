@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Claim, Progress, at_most, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.practice.data import sparse_problem
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
@@ -28,13 +28,13 @@ _BEYOND = 1.15  # how far the flows go, in units of the time of the last jump
     quick={
         "samples": 5,
         "features": 10,
-        "log_scales": {2: -276.0, 3: math.log(1e-6), 4: math.log(1e-3)},
+        "log_scales": {"2": -276.0, "3": math.log(1e-6), "4": math.log(1e-3)},
         "times": 30,
     },
     paper={
         "samples": 8,
         "features": 20,
-        "log_scales": {2: -690.0, 3: math.log(1e-8), 4: math.log(1e-4)},
+        "log_scales": {"2": -690.0, "3": math.log(1e-8), "4": math.log(1e-4)},
         "times": 80,
     },
     figsize=(7.2, 2.7),
@@ -54,7 +54,7 @@ class SaddleToSaddle:
         self,
         samples: int,
         features: int,
-        log_scales: dict[int, float],
+        log_scales: dict[str, float],
         times: int,
         *,
         seed: int,
@@ -66,8 +66,8 @@ class SaddleToSaddle:
         tau = np.linspace(0, _BEYOND * path.times[-1], times + 1)[1:]
         flows = []
         for depth, log_scale in progress(log_scales.items(), "flows"):
-            model = tacit.Diagonal(depth=depth, log_scale=log_scale)
-            speed = tacit.saddle_path(X, y, depth=depth).time(model)[-1] / path.times[-1]
+            model = tacit.Diagonal(depth=int(depth), log_scale=log_scale)
+            speed = tacit.saddle_path(X, y, depth=int(depth)).time(model)[-1] / path.times[-1]
             flows.append(tacit.flow(model, X, y, times=[0, *(tau * speed)]).predictor[1:])
         fine = np.sort(np.concatenate([np.linspace(0, tau[-1], 400), path.times, path.times * (1 - 1e-12)]))
         return xr.Dataset(
@@ -78,7 +78,12 @@ class SaddleToSaddle:
                 "basis_pursuit": ("feature", _basis_pursuit(X, y)),
                 "end": ("feature", path.predictors[-1]),
             },
-            coords={"depth": list(log_scales), "time": tau, "fine": fine, "jump": path.times},
+            coords={
+                "depth": [int(depth) for depth in log_scales],
+                "time": tau,
+                "fine": fine,
+                "jump": path.times,
+            },
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
@@ -103,6 +108,11 @@ class SaddleToSaddle:
                 f"at depth {depth} the flow follows the saddle path (median relative distance over times)",
                 float(distance.sel(depth=depth).median("time", skipna=False)),
             )
+        steps = np.sqrt((data.path.diff("time") ** 2).sum("feature", skipna=False)) / size
+        yield at_least(0.1, "smooth curves would move by 1/30 between neighbouring times").claim(
+            "the path jumps (largest change between neighbouring times, relative to its end)",
+            float(steps.max(skipna=False)),
+        )
         norm = float(np.abs(data.basis_pursuit).sum())
         yield at_most(1e-8, "the tolerance of the linear program").claim(
             "the path ends at the minimum ℓ1 norm (relative excess over a linear program, absolute value)",

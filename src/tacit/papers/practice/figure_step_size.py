@@ -23,13 +23,13 @@ _LOW = 0.2  # of the edge of stability: below it the leading order decides
     quick={
         "samples": 6,
         "features": 12,
-        "scales": {2: 0.1, 3: 0.3, 4: 0.5},
+        "scales": {"2": 0.1, "3": 0.3, "4": 0.5},
         "edges": [0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
     },
     paper={
         "samples": 10,
         "features": 40,
-        "scales": {2: 0.1, 3: 0.3, 4: 0.5},
+        "scales": {"2": 0.1, "3": 0.3, "4": 0.5},
         "edges": [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
     },
     figsize=(6.0, 3.2),
@@ -48,7 +48,7 @@ class StepSize:
         self,
         samples: int,
         features: int,
-        scales: dict[int, float],
+        scales: dict[str, float],
         edges: list[float],
         *,
         seed: int,
@@ -58,7 +58,7 @@ class StepSize:
         X, y, _ = sparse_problem(samples, features, seed)
         found = np.empty((3, len(scales), len(edges)))
         for i, (depth, scale) in enumerate(progress(scales.items(), "depths")):
-            model = tacit.Diagonal(depth=depth, scale=scale)
+            model = tacit.Diagonal(depth=int(depth), scale=scale)
             flow, unit = tacit.limit(model, X, y).predictor, step_at_edge(model, X, y)
             for j, edge in enumerate(edges):
                 training = tacit.Training(step=edge * unit)
@@ -71,7 +71,7 @@ class StepSize:
         names = ("flow", "prediction", "effective")
         return xr.Dataset(
             {name: (where, values) for name, values in zip(names, found, strict=True)},
-            coords={"depth": list(scales), "edge": edges},
+            coords={"depth": [int(depth) for depth in scales], "edge": edges},
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
