@@ -113,7 +113,7 @@ class Shown:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether the figure is not in the paper; a collection without numbered figures has no such figures."""
+        """Whether the figure is not in the paper. A collection without numbered figures has none such."""
         paper, _, name = self.entry.key.partition("/")
         numbered = any(each.key.startswith(f"{paper}/fig") for each in figures_of(paper))
         return numbered and not name.startswith("fig")

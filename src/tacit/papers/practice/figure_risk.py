@@ -109,6 +109,6 @@ class RiskAgainstScale:
             )
         mean = data.risk.mean("draw", skipna=False)
         yield at_least(1.5, "the worst bias of the prediction is a quarter").claim(
-            "small scales lower the risk (least ratio of the mean risks at the largest and the smallest scale)",
+            "small scales lower the risk (least ratio of mean risks, largest to smallest scale)",
             least((mean.isel(scale=-1) / mean.isel(scale=0)).values),
         )
