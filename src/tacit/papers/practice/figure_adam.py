@@ -100,9 +100,6 @@ class Adam:
             "no single scale explains Adam (distance to the nearest limit, relative to gradient descent)",
             nearest[1] / nearest[0],
         )
-        yield at_most(0.01, "small beside the distance of Adam to every limit").claim(
-            "both runs fit the data (largest relative residual)", float(data.residual.max(skipna=False))
-        )
 
 
 def _adam(X: Float, y: Float, scale: float, rate: float, steps: int) -> tuple[Float, Float]:
