@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import arrived
+from tacit.papers.practice.simulation import simulated
 from tacit.papers.statements import unmet
 
 _SLOW = 400.0  # rate at which the data are fitted at the start, relative to the decay
@@ -80,7 +80,4 @@ def _simulated(model: tacit.Diagonal, X: Float, y: Float, decay: float) -> Float
         return np.asarray(-signs * D * np.tile(slope, 2) * weights ** (D - 1) - decay * weights)
 
     unit = float(start.max())
-    run = solve_ivp(velocity, (0, _CLOCK / decay), start, "LSODA", rtol=_RTOL, atol=_RTOL * unit)
-    if not run.success:
-        raise tacit.NotConvergedError(f"the simulation failed: {run.message}")
-    return predictor(run.y[:, -1])
+    return predictor(simulated(velocity, _CLOCK / decay, start, _RTOL, _RTOL * unit))
