@@ -261,7 +261,7 @@ def test_figures_of_a_module_stay_together_and_long_ones_come_first():
     took = {"woodworth2020/fig2": 50.0, "woodworth2020/fig7": 70.0, "woodworth2020/fig6b": 100.0}
     found = groups(entries, lambda entry: took.get(entry.key, 0.001))
     keys = [[entry.key.partition("/")[2] for entry in group] for group in found]
-    assert keys[:3] == [["fig6a", "fig6b"], ["fig7"], ["fig2"]]
+    assert keys[:3] == [["fig6a", "fig6b"], ["fig7"], ["fig2", "fig3a", "fig3b", "fig3c"]]
     assert sorted(name for group in keys for name in group) == sorted(
         entry.key.partition("/")[2] for entry in entries
     )

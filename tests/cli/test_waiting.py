@@ -30,7 +30,7 @@ def worked_through(items, clock, seconds):
 def test_a_grid_that_takes_hours_says_so_once(count, hours, clock, capsys):
     with progress.announcing():
         worked_through(range(count), clock, 2.0)
-    line = f"points: 2 of {count:,} took 4 s, and the others will take about {hours} hours; Ctrl-C stops"
+    line = f"points: 2 of {count:,} took 4 s, the rest will take about {hours} hours; Ctrl-C stops"
     assert capsys.readouterr().err == f"tacit: {line}\n"
 
 
@@ -54,4 +54,4 @@ def test_every_command_tells_the_wait(command, tmp_path, capsys):
     name, *options = command.split()
     assert main([name, str(tmp_path / "data.npz"), *options]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert re.search(r"[\d.]+ m?s in all, [\d.]+ m?s of it for reading the data", last)
+    assert re.search(r"[\d.]+ m?s in total, [\d.]+ m?s of it for reading the data", last)

@@ -32,6 +32,6 @@ def simulated(
         return velocity(time, weights)
 
     run = solve_ivp(counted, (0, end), start, "LSODA", rtol=rtol, atol=atol)
-    if not run.success:
-        raise tacit.NotConvergedError(f"the simulation failed: {run.message}")
+    if not (run.success and np.isfinite(run.y[:, -1]).all()):
+        raise tacit.NotConvergedError(f"the simulation of the raw weights failed: {run.message}")
     return np.asarray(run.y[:, -1])

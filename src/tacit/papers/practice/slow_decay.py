@@ -50,6 +50,9 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     scale = float(np.min(model.potential(X.shape[1]).log_scale)) - math.log(size)
     yield Premise("the scale of the predictor is at least 5% of its size", scale >= _LARGE)
     rates = np.linalg.eigvalsh(model.tangent_kernel(X)) / len(X)
+    yield Premise(
+        "the tangent kernel is in the range of floats", bool(np.isfinite(rates).all() and rates.max() > 0)
+    )
     rate = float(rates[rates > 1e-9 * rates.max()].min())
     decay = rate / _SLOW
     predicted = tacit.decay_path(model, X, y, decay, times=[_CLOCK / decay]).predictors[0]
