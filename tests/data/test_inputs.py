@@ -108,7 +108,7 @@ def test_an_initialization_that_is_none_is_refused(build, options, match):
 @pytest.mark.parametrize(
     ("weights", "match"),
     [
-        ((np.ones(9), np.ones(8), 1, 1), r"same length, got lengths \[8, 9\]"),
+        ((np.ones(9), np.ones(8), 1, 1), r"same length, got u_plus \(9,\), v_plus \(8,\)"),
         ((1, NAN, 1, 1), "v_plus must be finite"),
         ((1, 1, [1, INF], 1), r"u_minus must be finite, got inf at u_minus\[1\]"),
         ((1, 1, 1, "a"), "v_minus must be numbers"),

@@ -161,11 +161,12 @@ class LayeredDiagonal(CoordinatewiseModel):
 
 def same_length(**layers: Any) -> Float:
     """Named layers as an array, (L, d), or (L, 1) if all are numbers."""
-    given = [np.atleast_1d(as_floats(layer, name, ndim=(0, 1))) for name, layer in layers.items()]
-    lengths = {len(layer) for layer in given} - {1}
-    if len(lengths) > 1:
-        raise InputError(f"layers must be numbers or have the same length, got lengths {sorted(lengths)}")
-    return np.array(np.broadcast_arrays(*given))
+    given = {name: np.atleast_1d(as_floats(layer, name, ndim=(0, 1))) for name, layer in layers.items()}
+    several = {name: layer.shape for name, layer in given.items() if len(layer) != 1}
+    if len(set(several.values())) > 1:
+        shapes = ", ".join(f"{name} {shape}" for name, shape in several.items())
+        raise InputError(f"layers must be numbers or have the same length, got {shapes}")
+    return np.array(np.broadcast_arrays(*given.values()))
 
 
 def layered(plus: Any, minus: Any) -> tuple[Float, Float]:
