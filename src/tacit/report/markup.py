@@ -67,8 +67,8 @@ def verdict(holds: bool) -> str:
     return '<span class="holds">✓ holds</span>' if holds else '<span class="fails">✗ fails</span>'
 
 
-NOTATION = """Notation: the rows of X are samples, β (or w) is the predictor, α the scale of the weights, D the
-depth, q(z) = 2 − √(4 + z²) + z·arcsinh(z/2), Q_α(β) = α² Σ q(βᵢ/α²), and h_D(s) = (1−s)^{−D/(D−2)} −
+NOTATION = """Notation: the rows of X are samples, β (or w) is the predictor, α the scale of the weights,
+D the depth, q(z) = 2 − √(4 + z²) + z·arcsinh(z/2), Q_α(β) = α² Σ q(βᵢ/α²), and h_D(s) = (1−s)^{−D/(D−2)} −
 (1+s)^{−D/(D−2)}."""
 
 
