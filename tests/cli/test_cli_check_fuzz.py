@@ -74,6 +74,10 @@ def answered(table, line):
 @examples(20)
 @given(tables(), st.sampled_from(MODELS))
 def test_odd_tables_are_answered_or_refused_by_name(table, line):
+    verify(table, line)
+
+
+def verify(table, line):
     """Other exceptions would leave `main`."""
     status, out, err = answered(table, line)
     assert status in (0, 1, 2) and "unexpected" not in err
@@ -109,6 +113,12 @@ def test_known_odd_tables(case):
     for line in MODELS[:2]:
         status, out, err = answered(ODD[case], line)
         assert status in (0, 1, 2) and "unexpected" not in err and (out or err.startswith("tacit: "))
+
+
+@pytest.mark.parametrize("line", ["--scale 0.3", "--depth 10 --scale 1e-6"])
+def test_bounds_leave_room_for_rounding_at_tiny_predictors(line):
+    """x = 1e12 makes w = 1e-12: differences of large terms, and weights that cancel to 1e-12 of their size."""
+    verify([["x0", "y"], ["1e12", "1"]], line)
 
 
 @pytest.mark.parametrize("missing", ["", "nan", "inf"])

@@ -46,7 +46,7 @@ def test_words():
     [
         ([0.1], [0.1], "same number of layers, at least 2, got 1 and 1"),
         ([0.1, 0.2, 0.3], [0.1, 0.2], "got 3 and 2"),
-        ([0.1, 0.2, np.ones(3)], [0.1, 0.2, np.ones(4)], "lengths \\[3, 4\\]"),
+        ([0.1, 0.2, np.ones(3)], [0.1, 0.2, np.ones(4)], "plus\\[2\\] \\(3,\\), minus\\[2\\] \\(4,\\)"),
         (0.1, [0.1, 0.2], "plus must be a list of layers"),
         ([0.1, 0.2, np.nan], None, "plus\\[2\\]"),
     ],

@@ -5,11 +5,12 @@ The property tests try the same ones each time, or many new ones under `make fuz
 
 import os
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 _FUZZ = int(os.environ.get("TACIT_FUZZ", "1"))
 _ONE_IN = 4  # examples that `make test` tries, of those of `make test-all`
 _LEAST = 5
+_UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure is reported at once; make fuzz shrinks it
 
 every_day = False  # set by conftest.py, before any test is read
 
@@ -18,7 +19,8 @@ def examples(count):
     """Try `count` examples, always the same; TACIT_FUZZ=k tries k times as many, other ones in each run."""
     if every_day and _FUZZ == 1:
         count = min(count, max(_LEAST, count // _ONE_IN))
-    return settings(max_examples=_FUZZ * count, derandomize=_FUZZ == 1, deadline=None)
+    phases = _UNSHRUNK if _FUZZ == 1 else tuple(Phase)
+    return settings(max_examples=_FUZZ * count, derandomize=_FUZZ == 1, deadline=None, phases=phases)
 
 
 def some(draws, one_in):

@@ -92,9 +92,9 @@ def twice_the_decay(monkeypatch):
 
     right = slow_decay._simulated
 
-    def wrong(model, X, y, decay):
+    def wrong(model, X, y, decay, rtol):
         monkeypatch.setattr(slow_decay, "_CLOCK", 0.6)
-        found = right(model, X, y, decay)
+        found = right(model, X, y, decay, rtol)
         monkeypatch.setattr(slow_decay, "_CLOCK", 0.5)
         return found
 

@@ -29,6 +29,7 @@ _REACHED = 3.0  # the accuracy guaranteed by Lemma 3 at the horizon, for the sma
 _FARTHEST = 1e7  # the largest accuracy of a linear flow
 _ON = 1e-6  # relative distance from the margin below which a sample is a support vector
 _POSITIVE = 1e-9  # relative size below which a multiplier is zero
+_ROUNDINGS = 8  # in the difference κ, in units of the last place of the vectors subtracted
 
 
 @theorem("moroshko2020/theorem1", flows=6)
@@ -121,7 +122,9 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     low, high, kappa, ratio = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
     yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(low.max()), at_most=1.0)
     yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(high.max()), at_most=1.0)
-    yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound)
+    # κ is a difference of vectors of length γ̃·‖w_ℓ2‖, each rounded, as is the logarithm of the time.
+    rounding = _ROUNDINGS * np.finfo(float).eps * last * float(np.linalg.norm(data.predictor))
+    yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound + rounding)
     if math.isfinite(found.ratio):
         text = f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2"
         yield Bound(text, float(ratio[-1]), at_least=(found.ratio + 1) / 2)

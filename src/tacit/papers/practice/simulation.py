@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -31,7 +32,9 @@ def simulated(
             )
         return velocity(time, weights)
 
-    run = solve_ivp(counted, (0, end), start, "LSODA", rtol=rtol, atol=atol)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # LSODA warns of what its status and message say, too
+        run = solve_ivp(counted, (0, end), start, "LSODA", rtol=rtol, atol=atol)
     if not (run.success and np.isfinite(run.y[:, -1]).all()):
         raise tacit.NotConvergedError(f"the simulation of the raw weights failed: {run.message}")
     return np.asarray(run.y[:, -1])

@@ -25,10 +25,9 @@ _CLOCK = 0.5  # λt at the end of the comparison
 # Terms of order λ over that rate, which falls with the scale by up to e^{(2D−2)λt}: a factor for other data.
 _ORDER = 2.0
 _EXACT = 1e-4  # thirty times the worst of simulations with this tolerance
-_LARGE = (
-    -3.0
-)  # log of the scale of the predictor, relative to its size, from which the data are fitted at once
-_RTOL = 1e-7  # of the simulation
+_LARGE = -3.0  # log of scale over size of the predictor, from which the data are fitted at once
+_RTOL = 1e-7  # of the simulation, relative to the predictor
+_FINEST = 1e-12  # of the simulation, relative to the weights: what LSODA keeps in double precision
 
 
 @theorem("practice/slow-decay", about=("Slow decay",), flows=20)
@@ -49,6 +48,9 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     yield Premise("the targets are not zero", size > 0)
     scale = float(np.min(model.potential(X.shape[1]).log_scale)) - math.log(size)
     yield Premise("the scale of the predictor is at least 5% of its size", scale >= _LARGE)
+    # w₊ᴰ − w₋ᴰ cancels where it is far below its scale, and the weights must be known so much better.
+    rtol = _RTOL * math.exp(-max(scale, 0.0))
+    yield Premise(f"the predictor is at least {_FINEST / _RTOL:g} of its scale", rtol >= _FINEST)
     rates = np.linalg.eigvalsh(model.tangent_kernel(X)) / len(X)
     yield Premise(
         "the tangent kernel is in the range of floats", bool(np.isfinite(rates).all() and rates.max() > 0)
@@ -56,7 +58,7 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     rate = float(rates[rates > 1e-9 * rates.max()].min())
     decay = rate / _SLOW
     predicted = tacit.decay_path(model, X, y, decay, times=[_CLOCK / decay]).predictors[0]
-    simulated = _simulated(model, X, y, decay)
+    simulated = _simulated(model, X, y, decay, rtol)
     gap = float(np.linalg.norm(simulated - predicted) / np.linalg.norm(predicted))
     allowed = _ORDER * model.depth / _SLOW * math.exp((2 * model.depth - 2) * _CLOCK) / 2
     yield Bound("distance of the simulated predictor, relative", gap, at_most=allowed)
@@ -68,7 +70,7 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("distance from the minimizer with the same outputs, relative", gap, at_most=_EXACT)
 
 
-def _simulated(model: tacit.Diagonal, X: Float, y: Float, decay: float) -> Float:
+def _simulated(model: tacit.Diagonal, X: Float, y: Float, decay: float, rtol: float) -> Float:
     """The predictor of raw weights under gradient flow with decay, by SciPy."""
     D, d = model.depth, X.shape[1]
     start = np.concatenate(list(model.start(d).values()))
@@ -83,4 +85,4 @@ def _simulated(model: tacit.Diagonal, X: Float, y: Float, decay: float) -> Float
         return np.asarray(-signs * D * np.tile(slope, 2) * weights ** (D - 1) - decay * weights)
 
     unit = float(start.max())
-    return predictor(simulated(velocity, _CLOCK / decay, start, _RTOL, _RTOL * unit))
+    return predictor(simulated(velocity, _CLOCK / decay, start, rtol, rtol * unit))
