@@ -117,7 +117,7 @@ def test_known_odd_tables(case):
 
 @pytest.mark.parametrize("line", ["--scale 0.3", "--depth 10 --scale 1e-6"])
 def test_bounds_leave_room_for_rounding_at_tiny_predictors(line):
-    """x = 1e12 makes w = 1e-12: differences of large terms, and weights that cancel to 1e-12 of their size."""
+    """x = 1e12 makes w = 1e-12: differences of large terms, and weights that cancel nearly."""
     verify([["x0", "y"], ["1e12", "1"]], line)
 
 

@@ -10,7 +10,8 @@ from hypothesis import Phase, settings
 _FUZZ = int(os.environ.get("TACIT_FUZZ", "1"))
 _ONE_IN = 4  # examples that `make test` tries, of those of `make test-all`
 _LEAST = 5
-_UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure is reported at once; make fuzz shrinks it
+# A failure is reported at once; make fuzz looks for a smaller one, which takes minutes.
+_UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 every_day = False  # set by conftest.py, before any test is read
 
