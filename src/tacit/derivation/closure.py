@@ -29,9 +29,8 @@ from tacit.show.progress import progress
 # Relative sizes up to ZERO count as 0, and sizes from CLEAR on as nonzero; a size in between makes the
 # verdict "undecided". Round-off of brackets and metric tensors is about 1e-15 for well-conditioned maps.
 ZERO, CLEAR = 1e-9, 1e-6
-FLOOR = (
-    1e-4  # derivatives below this times |X||Y|/length are negligible: sizes are not taken relative to them
-)
+# Derivatives below this times |X||Y|/length are negligible: sizes are not taken relative to them.
+FLOOR = 1e-4
 _BATCH = 32  # brackets that are computed together
 _ALL_PAIRS = 600  # with more pairs of fields, brackets of random combinations replace those of all pairs
 _ROUNDING = 1e-12  # singular values of J, rows scaled to norm 1, that are round-off

@@ -31,9 +31,8 @@ _NEARBY = 3  # points off the orbit
 _DECADES = 12  # powers of ten by which θ is multiplied and divided
 _PARTS = 4  # steps per decade; the map must be smooth on each
 _REGULAR = 1e-6  # smallest relative singular value of J, rows scaled to norm 1: M⁻¹ keeps half of its digits
-_SATURATED = (
-    1e-4  # relative change of θ hidden by the last bits of w, above which w has too few accurate digits
-)
+# Relative change of θ hidden by the last bits of w, above which w has too few accurate digits.
+_SATURATED = 1e-4
 _RANGE = 1e100  # largest entry of J; products of larger ones overflow
 _ILL_CONDITIONED = (
     "The Jacobian is ill-conditioned at every sampled point: its smallest singular value is below "

@@ -1,7 +1,7 @@
 r"""Samples of stopped flows, projected onto the part that can be fitted, and their loss.
 
-With an orthonormal basis B of the range of X, the flow of the square loss is the same on BᵀX and Bᵀy, and on
-X and BBᵀy; the part of y that cannot be fitted adds a constant to the loss (`tacit.flows.fitting`).
+With an orthonormal basis B of the range of X, the flow of the square loss is the same on BᵀX and Bᵀy; the part
+of y that cannot be fitted adds a constant to the loss (`tacit.flows.fitting`).
 
 Along ν' = −∂L/∂f the rate of ν, which the integrator interpolates within a step, is −∂L/∂f (called the pull).
 The loss is a function of it, so that stopping points are found without evaluating predictors.
@@ -16,12 +16,8 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.prepared import Design
-from tacit.numerics.rounding import EPS
-from tacit.numerics.subspaces import rank
 from tacit.numerics.ties import Ties
 from tacit.potentials.arrays import quiet
-
-_SURE = 1e-6  # eigenvalues of XXᵀ above this share of the largest are certainly not round-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,35 +61,10 @@ class FittedSamples:
     @classmethod
     @quiet
     def of(cls, design: Design, y: Float) -> FittedSamples:
-        """The samples for the square loss."""
-        return (cls._wide if len(y) <= design.X.shape[1] else cls._tall)(design, y)
-
-    @classmethod
-    def _wide(cls, design: Design, y: Float) -> FittedSamples:
-        """The original X, with y projected onto its range."""
-        X, (gram, (values, vectors)) = design.X, design.spectrum
-        doubtful = vectors[:, values <= _SURE * values[-1]]
-        fitted = y
-        if doubtful.shape[1]:  # decide by singular values, since their squares may be round-off
-            inner, sizes, _ = np.linalg.svd(doubtful.T @ X, full_matrices=False)
-            null = doubtful @ inner[:, sizes <= max(X.shape) * EPS * np.sqrt(max(values[-1], 0.0))]
-            fitted = y - null @ (null.T @ y)
-        return cls(X, fitted, len(y), gram, (values, vectors), None, _size(y - fitted, y))
-
-    @classmethod
-    def _tall(cls, design: Design, y: Float) -> FittedSamples:
-        """The samples projected onto the range of X, which has at most as many dimensions as features."""
-        X = design.X
-        basis, sizes, rows = np.linalg.svd(X, full_matrices=False)
-        r = max(rank(sizes, X.shape), 1)
-        basis, sizes, rows = basis[:, r - 1 :: -1], sizes[r - 1 :: -1], rows[r - 1 :: -1]
-        projected, inputs = basis.T @ y, sizes[:, None] * rows
-        rest = y - basis @ projected
-        spectrum = sizes**2, np.eye(r)
-        return cls(inputs, projected, len(y), np.diag(sizes**2), spectrum, basis, _size(rest, y))
-
-
-def _size(rest: Float, y: Float) -> float:
-    """‖rest‖², 0 if that is round-off."""
-    size = float(rest @ rest)
-    return size if size > EPS * float(y @ y) else 0.0
+        """The samples, projected onto the range of X unless that contains every y."""
+        within = design.range
+        if within.full:
+            return cls(design.X, y, len(y), *design.spectrum)
+        (projected, rest), X = within.split(y), within.projected
+        gram = X @ X.T
+        return cls(X, projected, len(y), gram, np.linalg.eigh(gram), within.basis, float(rest @ rest))

@@ -86,16 +86,6 @@ def check_size(samples: int, rows: int, columns: int) -> None:
         )
 
 
-def check_targets(X: Float, y: Any) -> Float:
-    """y as (N,)."""
-    y = as_floats(y, "y", ndim=(1, 2))
-    if y.ndim == 2 and y.shape[1] != 1:
-        raise InputError(f"y must be one number per measurement, shape (N,), got shape {y.shape}")
-    if len(y) != len(X):
-        raise InputError(f"X and y must have one row per sample: X has {len(X)} matrices, y has {len(y)}")
-    return y.reshape(len(y))
-
-
 def check_symmetric(X: Float) -> Float:
     """X, made exactly symmetric; raises `InputError` if a measurement is not symmetric up to round-off."""
     if X.shape[1] != X.shape[2]:
