@@ -30,6 +30,7 @@ from tacit.flows.steps.stepper import ByScipy
 from tacit.flows.termination import Stall
 from tacit.losses import Exponential, SeparatingLoss
 from tacit.models.model import Model
+from tacit.numerics.rounding import TINY
 from tacit.numerics.ties import Ties, product
 from tacit.potentials.arrays import quiet
 
@@ -47,7 +48,6 @@ _LEAST_GAIN = 1e-12  # decrease of the log loss below which the search for the s
 # slopes from ±1, which have larger relative errors than the slopes.
 _LSODA_RTOL, _LSODA_RTOL_DEEP = 1e-2, 1e-4
 _LEAST_RTOL = 1e-13  # the smallest tolerance that LSODA is given
-_TINY = 1e-300  # prevents division by 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class LabelledSamples:
             slopes = self.weights * wrong
             gradient = -float(self.y @ slopes)
             low, high = (b, high) if gradient < 0 else (low, b)
-            change = -gradient / max(float(slopes @ (1 - wrong)), _TINY)
+            change = -gradient / max(float(slopes @ (1 - wrong)), TINY)
             if abs(change) <= _ROUND_OFF * (1 + abs(b)):
                 break
             b = b + change if low < b + change < high else (low + high) / 2
@@ -165,7 +165,7 @@ class SeparatingFlow(Flow):
         kernel = kernel if self.U is None else self.U @ kernel
         inner = S[:, None] * kernel - np.outer(p, p @ kernel)
         if self.samples.intercept:
-            inner -= np.outer(S, S @ kernel) / max(S.sum(), _TINY)
+            inner -= np.outer(S, S @ kernel) / max(S.sum(), TINY)
         return -inner if self.U is None else -self.U.T @ inner
 
     def _natural_size(self) -> float:
@@ -220,12 +220,12 @@ def least_loss(samples: LabelledSamples) -> float:
     slightly larger.
     """
     basis, sizes, _ = np.linalg.svd(samples.X, full_matrices=False)
-    rank = int((sizes > _RANK * max(sizes.max(), _TINY)).sum())
+    rank = int((sizes > _RANK * max(sizes.max(), TINY)).sum())
     U = basis[:, :rank]
     v, here = np.zeros(rank), samples.at(np.zeros(len(U)))
     for _ in range(_NEWTON_LOSS):
         S = here.curvature
-        centred = U - (S @ U) / max(S.sum(), _TINY) if samples.intercept else U
+        centred = U - (S @ U) / max(S.sum(), TINY) if samples.intercept else U
         hessian = (centred.T * S) @ centred + _RIDGE * S.max() * np.eye(rank)
         change = np.linalg.solve(hessian, U.T @ here.p)
         length = 1.0

@@ -35,7 +35,7 @@ from tacit.solvers.matrices.factorization import (
 from tacit.solvers.matrices.measurements import (
     Measurements,
     as_stack,
-    check_symmetric,
+    check_square,
     tangent_end,
     tangent_rows,
 )
@@ -68,10 +68,9 @@ class MatrixProblem:
         y = as_targets(y, len(stack))[:, 0]
         if not hasattr(model, "lifted"):  # a potential has no initialization
             symmetric = bool(getattr(model, "eigenvalues", False))
-            return cls(model, check_symmetric(stack) if symmetric else stack, y, symmetric, None)
+            return cls(model, check_square(stack) if symmetric else stack, y, symmetric, None)
         stack, lifted = model.as_inputs(stack), model.lifted()
-        symmetric = len(lifted) == stack.shape[1]
-        return cls(model, check_symmetric(stack) if symmetric else stack, y, symmetric, lifted)
+        return cls(model, stack, y, len(lifted) == stack.shape[1], lifted)
 
     @property
     def flat(self) -> Float:

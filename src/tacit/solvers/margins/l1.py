@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 from tacit.data.arrays import Float, Index
 from tacit.errors import NotConvergedError
 from tacit.numerics.linear_program import TIGHT, solved_program
+from tacit.numerics.rounding import TINY
 from tacit.solvers.margins.constraints import Margins
 
 _TIE = 1e-9  # relative distance of a slope from its bound, or of a coordinate from 0, that is round-off
@@ -26,7 +27,6 @@ _FEASIBLE = 1e-12  # violation of a constraint, relative to its terms, that is r
 _IMPROVED = 1e-6  # largest relative change from a rough solution to one with the same basis
 _EXTENT = 1e-7  # relative extent below which the set of solutions is a point, and singular values are 0
 _DECIMALS = 12  # to which vertices are rounded before duplicates are removed
-_TINY = 1e-300  # keeps relative tolerances positive
 _LISTED = 5  # dimension of a face up to which all its vertices are computed
 _LOST = (
     "the ℓ1 margin is lost in rounding: the sizes of samples or features differ too much, or the classes "
@@ -130,7 +130,7 @@ def solutions(margins: Margins, weight: Float, vertex: Vertex) -> tuple[bool, Fl
         direction -= span.T @ (span @ direction)
         ends = [face.extreme(sign * direction) for sign in (1.0, -1.0)]
         reach = [abs(float(direction @ (end - points[0]))) for end in ends]
-        if max(reach) <= _EXTENT * np.linalg.norm(direction) * max(np.abs(points[0]).max(), _TINY):
+        if max(reach) <= _EXTENT * np.linalg.norm(direction) * max(np.abs(points[0]).max(), TINY):
             break  # no solution outside the span, with probability one
         points += [end for end, r in zip(ends, reach, strict=True) if r > 0.0]
     if len(points) == 1:
@@ -216,7 +216,7 @@ def _directions(points: list[Float]) -> Float:
     if not len(differences):
         return np.zeros((0, len(points[0])))
     _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
-    return np.asarray(rows[sizes > _EXTENT * max(sizes[0], _TINY)])
+    return np.asarray(rows[sizes > _EXTENT * max(sizes[0], TINY)])
 
 
 def _ends(points: Float, span: Float) -> Float:
