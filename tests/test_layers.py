@@ -161,6 +161,7 @@ def test_figures_and_theorems_use_what_users_use():
         "tacit.networks.architectures",
         "tacit.networks.exponential_flow",
         "tacit.networks.training",
+        "tacit.parallel",
         "tacit.potentials",
         "tacit.warping",
     }

@@ -65,6 +65,8 @@ class _Walk:
             yield from self._function(value)
         elif isinstance(value, types.MethodType):
             yield from self.parts((value.__func__, value.__self__))
+        elif callable(value) and hasattr(value, "__wrapped__"):  # by functools.cache or jax.jit, for example
+            yield from self.parts(value.__wrapped__)
         elif isinstance(value, partial):
             yield from self.parts((value.func, value.args, value.keywords))
         elif isinstance(value, types.ModuleType):

@@ -77,5 +77,6 @@ def _column(values: Sequence[np.ndarray | None]) -> np.ndarray:
     column = np.full((len(values), *shape), missing if not complete else 0, dtype=kind)
     for place, value in enumerate(values):
         if value is not None:
-            column[place][tuple(map(slice, value.shape))] = value
+            corner: Any = (place, *map(slice, value.shape))
+            column[corner] = value
     return column
