@@ -31,8 +31,8 @@ Work = Callable[..., tuple[float, list[Outcome]]]
 
 
 def sweep(
-    function: Callable[..., Mapping[str, Any]],
-    grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    function: Callable[..., Mapping[str, object]],
+    grid: Mapping[str, object] | Sequence[Mapping[str, object]],
     *,
     store: str | os.PathLike[str] | None = None,
     executor: Executor | str | None = None,
