@@ -242,7 +242,7 @@ def test_a_file_is_ours_only_where_its_mark_and_kind_are(limit):
 
 
 def test_what_another_command_wrote_is_not_replaced(run):
-    """Also not a model by scores of the same fit, nor a picture by another one."""
+    """Scores do not replace the model of the same fit, and one picture does not replace another."""
     fit = "fit genes.csv --target response --scale 0.1"
     limit, flow = (f"{verb} genes.csv --target response" for verb in ("limit", "flow"))
     assert run(f"{fit} --save model.json --json fit.json --plot fit.svg")[0] == 0

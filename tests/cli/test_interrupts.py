@@ -83,7 +83,7 @@ def test_libraries_that_do_not_listen_are_ended_within_a_second(tmp_path):
 
 
 def test_whoever_ignores_interrupts_is_not_ended(tmp_path):
-    """As a program in the background of a shell does, for which Ctrl-C is not meant."""
+    """Programs that a shell runs in the background ignore Ctrl-C."""
     program = STUBBORN.format(handler="signal.SIG_IGN").replace("+ 30", "+ 2")
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")

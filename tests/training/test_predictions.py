@@ -196,7 +196,7 @@ def test_near_the_edge_it_warns_and_beyond_it_refuses():
 BAD = [
     ({"training": Training(0.1, decay=0.1)}, 3, tacit.NoPotentialError, "not convex at depth 3"),
     ({"training": Training(0.1, decay=lambda t: 0.1)}, 2, tacit.InputError, "give decay_time"),
-    ({"training": Training(0.1, decay=0.1, batch=1)}, 2, tacit.NoPotentialError, "never come to rest"),
+    ({"training": Training(0.1, decay=0.1, batch=1)}, 2, tacit.NoPotentialError, "does not converge"),
     ({"training": Training(0.1, label_noise=0.1, noise_steps=9)}, 3, tacit.NoPotentialError, "depth 2 only"),
     ({"training": Training(0.1, batch=9)}, 2, tacit.InputError, "at most the number of samples, 5"),
     ({"training": 0.1}, 2, tacit.InputError, "must be a tacit.Training"),

@@ -129,7 +129,7 @@ def test_what_is_shown(tmp_path):
         tacit.Diagonal(2, 3.0), X, y, 1e-2, X_test=X_test, y_test=y_test, times=[0, 300, 600]
     )
     text = path.summary()
-    assert "decay" in text and "half of the first at time" in text
+    assert "decay" in text and "half of its initial value at time" in text
     assert path.plot(tmp_path / "path.png").stat().st_size > 5_000
     json.dumps(path.to_dict(), allow_nan=False)
     assert path.to_xarray().test_error.shape == (3,)

@@ -124,7 +124,7 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
     Theorem 2, equation 20, and equation 42 of its proof, which needs no randomness.
 
     (42) bounds the same distance by exp(λ₁^{½}‖E(0)‖/(λ_r c))·‖[V(0); U₁(0)]U₂ᵀ‖. `min2021/distance` is far
-    below both. A bound beyond the range of floats is reported as ∞.
+    below both. A bound beyond the floating-point range is reported as ∞.
     """
     yield linear_network(model)
     parts = split(model, X, y)

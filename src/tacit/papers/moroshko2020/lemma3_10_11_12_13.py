@@ -80,7 +80,7 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     yield steady(model, data)
     flow = followed(model, X, y, data, until)
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
-    yield Premise("times are within the range of floats", bool(np.isfinite(flow.log_time).all()))
+    yield Premise("times are within the floating-point range", bool(np.isfinite(flow.log_time).all()))
     promised = np.logaddexp(0.0, log_rate + flow.log_time)
     share = promised / flow.accuracy
     tight = int(np.argmax(share))

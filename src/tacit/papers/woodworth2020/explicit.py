@@ -60,7 +60,7 @@ _EXACT = 1e-9  # relative difference of norms and distances computed in two ways
 _ITERATIONS = 40  # of a fixed-point iteration that gains a factor of at least 3 each: 3⁻⁴⁰ is below round-off
 _SMALL = (1e-1, 1e-2, 1e-3)  # scales α in units of √(‖β_ℓ1‖₁/d)
 _LARGE = (1e1, 1e2)  # scales α² in units of the largest entry of β_ℓ2
-_MAX_LOG = math.log(1e140)  # bounds |log α|, so that α² and 1/α² are within the range of floats
+_MAX_LOG = math.log(1e140)  # bounds |log α|, so that α² and 1/α² are within the floating-point range
 
 
 def least_move(beta: Float, alpha: float) -> float:
