@@ -226,7 +226,7 @@ def alive(process):
 @pytest.mark.every(2)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_whoever_is_stopped_leaves_no_process_and_nothing_false(tmp_path, sent, status):
+def test_an_interrupted_run_leaves_no_process_and_no_incomplete_file(tmp_path, sent, status):
     support = Path(importlib.import_module("oracles").__file__).parent
     paths = os.pathsep.join([str(support), *filter(None, sys.path)])
     environment = os.environ | {"QUICK_FIGURES": str(tmp_path), "PYTHONPATH": paths}

@@ -35,7 +35,7 @@ def shell(line):
 
 @pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize("way", [">&-", "2>&-", "<&- >&- 2>&-", "| true", "2>&1 | true"])
-def test_the_work_is_done_for_no process_too(line, way):
+def test_commands_finish_when_no_process_reads_their_output(line, way):
     status, made = LINES[line]
     # the first line already fails to be written
     unbuffered = "PYTHONUNBUFFERED=1 " if way == "| true" else ""
