@@ -59,7 +59,7 @@ class Sweep:
 def demo(out: str, seed: int = 0) -> bool:
     """Compute the limits and one flow of the raw weights, print a table and draw the figure.
 
-    Returns whether every limit is certified and the flow ends at the limit of its model.
+    Return whether every limit is certified and the flow ends at the limit of its model.
     """
     make_folder(out)
     target = check_output(Output(Path(out) / "demo.png", "png", "demo"))

@@ -156,7 +156,7 @@ class TestSizes:
         assert largest.holds and largest.measured == pytest.approx(1, abs=1e-9)
 
     @pytest.mark.parametrize("depth", [3, 10])
-    def test_from_where_on_lemma_13_is_empty(self, depth):
+    def test_when_lemma_13_is_vacuous(self, depth):
         gamma, spread = 1 / np.linalg.norm(shortest(LEAVES)), np.abs(LEAVES).sum(axis=0).max()
         edge = 2 * depth * gamma**2 * 50 / ((depth - 2) * spread)
         for factor, finite in ((0.999, True), (1.001, False)):

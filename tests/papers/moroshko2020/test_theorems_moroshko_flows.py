@@ -320,5 +320,5 @@ class TestDirections:
 def test_flows_that_jump_faster_than_floats_tell_are_no_case(name):
     """α^D = 1e-60 at depth 10: slopes of Q differ from 1 by 1e-48 when w has converged."""
     verdict = ask(name, 10, 1e-60, TWO)
-    assert verdict.holds is None and "floats can follow the flow" in verdict.because
+    assert verdict.holds is None and "double precision can resolve the flow" in verdict.because
     assert ask(name, 10, 1e-8, TWO).holds

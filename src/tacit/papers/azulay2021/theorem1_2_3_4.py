@@ -124,7 +124,8 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
 def theorem4(model: Any, X: Any, y: Any) -> Parts:
     """w̃(∞) = argmin q_δ(w) s.t. a·σ(Xw/a) = y for a leaky neuron whose output weight keeps its sign.
 
-    Printed: The argmin over a, too; the flow keeps the sign of a(0), even where the other has a smaller q.
+    Printed: The argmin is also over a; but the flow keeps the sign of a(0), even if the other sign has a
+    smaller q.
 
     Theorem 4 (8.1 at ICML), with the sign of the output weight kept.
     """
@@ -139,7 +140,7 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
 
     Printed: The display before (25) has 1/‖w̃‖ twice; it belongs there once, as in (25).
 
-    Proposition 1 (6.2 at ICML): balanced means UᵀU = VᵀV, which makes the hidden layer of rank one.
+    Proposition 1 (6.2 at ICML): balanced means UᵀU = VᵀV, so that the hidden layer has rank one.
     """
     neuron: Any = model.as_neuron() if isinstance(model, tacit.LinearNetwork) else None
     text = "the model is a LinearNetwork of one output whose hidden layer has rank one"

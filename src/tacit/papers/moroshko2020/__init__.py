@@ -41,7 +41,7 @@ ITEMS = (
         "Condition 9",
         "a weaker one, for D = 2",
         tests=("test_theorems_moroshko.py::test_at_depth_2_a_support_vector_may_leave",),
-        why="it holds of all data whose support changes finitely often; theorem7 asks for nothing else",
+        why="it holds for all data whose support changes finitely often; theorem7 has no other condition",
     ),
     Item("Lemma 10", "w(t) = 2α² sinh(4X∫r) for D = 2", "13-17"),
     Item("Lemma 11", "how large w is, D = 2", "18-20"),

@@ -114,7 +114,7 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
 
 
 def _movements(model: tacit.Diagonal, X: Float, y: Float) -> Parts:
-    """How far weights must move to β^R, by R and by the weights, and how far the flow moves them."""
+    """The movement of the weights to β^R, by R and by the weights, and their movement along the flow."""
     alpha = math.exp(log_alpha(model))
     R = tacit.potentials.WeightDistance(2 * log_alpha(model))
     explicit, found = _explicit(alpha, X, y), tacit.limit(model, X, y).predictor

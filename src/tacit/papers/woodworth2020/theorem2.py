@@ -25,8 +25,7 @@ Errata
   beyond 2.
 - **Test.** `test_the_even_function_of_lemma_5_has_arcsinh`
 
-### Theorem 2, ℓ1: the proof reaches a smaller scale than the theorem states, and the theorem is true
-Write B = ‖β_ℓ1‖₁.
+### Theorem 2, ℓ1: the proof gives a smaller scale than stated, but the theorem is true Write B = ‖β_ℓ1‖₁.
 - **Stated.** α ≤ min{(2(1+ε)B)^{−(2+ε)/2ε}, exp(−d/(εB))} implies ‖β‖₁ ≤ (1+ε)B.
 - **Proved in Appendix E.** The same for
   α ≤ min{1, √B, (2(1+2ε)B)^{−(2+ε)/2ε}, exp(−d(2+ε)/(2εB))}, which is always smaller. (The first two
@@ -70,8 +69,8 @@ Write B = ‖β_ℓ1‖₁.
 - **Evidence.** ε = ½, B = 1, d = 2, a β of norm α²/100: the ratio is 3.6e-4, while (44) states at least 0.8.
 - **Test.** `test_equation_44_fails_for_small_norms` in `test_theorems_woodworth.py`
 
-### Theorem 2, ℓ2: another threshold than the proof's, and the theorem is true
-Write B = ‖β_ℓ2‖₂.
+### Theorem 2, ℓ2: the stated threshold differs from that of the proof, but the theorem is true Write B =
+‖β_ℓ2‖₂.
 - **Stated.** α ≥ √(2(1+ε)(1+2/ε)B) implies ‖β‖₂² ≤ (1+ε)B².
 - **Proved in Appendix E.** The same for α ≥ √((1+2ε)B)·(1 + (1+2/ε)^{1/4}). This is a weaker requirement than
   that of the theorem if ε < 0.648, and a stronger one otherwise. (The second line of (48) has 1+2ε where its
