@@ -5,7 +5,7 @@ Errata
 ### Appendix F / G: the kernel, its prefactor, and large scales
 - **Printed.** K(x, x′) = xᵀB⁻¹x′ (Section 7.2); ∇²q(w̃(0)) = √((1−s)/(α(1+s)))·B. **Holds.** a(0)² and
   3/2 times these.
-- **F.2.1 / G.2.1 says** that α → ∞ is the kernel regime for every s. With fixed targets it is not: the
+- **F.2.1 / G.2.1 says** that α → ∞ is the kernel regime for every s. With fixed targets this is wrong: the
   predictor then moves by about α, and the condition is ‖w̃(∞) − w̃(0)‖ ≪ α/(1−s)², where (26) has (1−s)²
   ≪ α. It holds for targets at a fixed distance from the outputs of the start, and as s → 1.
 - **Evidence.** s = 0, fixed targets: the limit stays 13% from the kernel end for α = 1e2, 1e4 and 1e6.

@@ -10,13 +10,13 @@ Errata
 ------
 ### Theorem 1: which λ_r, and how tight
 λ_r(Σ_x) is the square of the smallest nonzero singular value of X; no 1/n divides it, and the factor 2 in
-the rate is tight (targets 0 and equal singular values attain it). The proof writes λ_n for λ_r. In 200
-random runs, more samples than the rank and fewer hidden units than r + m among them, the bound was never
-broken (largest share 0.99992). `test_no_number_of_samples_divides_the_rate`
+the rate is tight (targets 0 and equal singular values attain it). The proof writes λ_n for λ_r. In 200 random
+runs, including runs with more samples than the rank and fewer hidden units than r + m, the bound was never
+violated (largest share 0.99992). `test_no_number_of_samples_divides_the_rate`
 
 ### Equations 28 and 29: a sign
-- **Printed.** −∂L/∂U = −Xᵀ(Y − XUVᵀ)V and −∂L/∂V = −(Y − XUVᵀ)ᵀXU. **Holds.** Both without the minus on
-  the right, in the second lines too; (30) and (31) do not use it.
+- **Printed.** −∂L/∂U = −Xᵀ(Y − XUVᵀ)V and −∂L/∂V = −(Y − XUVᵀ)ᵀXU. **Holds.** Both without the minus on the
+  right, also in the second lines; (30) and (31) do not use it.
   `test_equations_28_and_29_have_one_minus_too_many`
 """
 

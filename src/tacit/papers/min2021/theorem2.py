@@ -10,7 +10,7 @@ event deterministically. It is therefore checked for the given weights and liste
 
 Three constants differ from the printed ones. Lemma E.1 states the probability 1 − 2exp(−δ²); the cited
 theorem has 1 − 2exp(−δ²/2).
-Equation 32 and all that follows have ½log(2/δ) for τ, which neither form gives and which is smaller unless
+Equation 32 and all that follows have ½log(2/δ) for τ, which neither form gives, and which is smaller unless
 δ ≤ 2e⁻⁸, or 6.7e-4. The bound on ‖E(0)‖ has Σ_x^{−1/2} where E has Σ_x^{1/2}; so the width of Theorem 2
 depends on (λ₁/λ_r)² and not on λ₁/λ_r³, which would change with the unit of X.
 
@@ -26,7 +26,8 @@ Errata
 ### Lemma E.1 and its consequences: the tail
 - **Printed.** Probability 1 − 2exp(−t²) (with δ for t), and ½log(2/δ) in (18), (19), (20) and (32).
 - **Holds.** 1 − 2exp(−t²/2), and τ = √(2 log(2/δ)).
-- **Evidence.** n = m = 1, t = 8: the probability to be exceeded is 1.5e-23, printed 3.2e-28.
+- **Evidence.** n = m = 1, t = 8: the probability that the bound is exceeded is 1.5e-23; the printed form
+  gives 3.2e-28.
   `test_the_tail_of_lemma_1_is_not_the_printed_one`
 
 ### Theorem 2: E(0), and the width
@@ -39,7 +40,7 @@ Errata
   > ‖Θ(∞) − Θ̂‖₂² ≤ μ‖Θ̂‖₂² + [λ_max(Qᵀ(U₂ᵀU₂ − μΛ)Q)]₊²/4μ,
 
   Q an orthonormal basis of the rows of U₁ and V at the start. It is 1.12 times the distance on the data
-  of Figure 1, is attained at width 1, and asks for no randomness:
+  of Figure 1, is attained at width 1, and needs no randomness:
   `tacit.theorems.check("min2021/distance", …)`.
 - **Tests.** `test_the_error_at_the_start_grows_with_the_data`,
   `test_the_width_of_theorem_2_does_not_depend_on_the_unit_of_the_data`.

@@ -35,7 +35,7 @@ Errata
 - **Printed.** For all t. **Holds.** Until γ̃ = 2Dγ₂²α^D/((D−2)x̄), where the argument of h_D reaches 1
   and the bound is infinite. Test: `test_when_lemma_13_is_vacuous`.
 - **Sharper.** In Lemmas 11 and 13 the largest |x_{n,i}| may replace x̄ = max_i Σ_n|x_{n,i}|, which is up to N
-times larger, and this bound is attained. Test: `test_the_largest_entry_may_stand_in_for_the_sum`.
+  times larger, and this bound is attained. Test: `test_the_largest_entry_may_stand_in_for_the_sum`.
 """
 
 from __future__ import annotations

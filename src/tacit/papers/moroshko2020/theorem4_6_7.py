@@ -30,7 +30,7 @@ Errata
 
 ### Theorem 7: its conditions, and an open case
 - At D = 2 Condition 9 holds whenever the support changes finitely often: support vectors may leave. Test:
-`test_at_depth_2_a_support_vector_may_leave`.
+  `test_at_depth_2_a_support_vector_may_leave`.
 - Where the ℓ1 margin is not unique, γ̃ = ω(α^D) does not determine ŵ, the scale does. Test:
   `test_among_many_l1_margins_the_scale_decides`.
 - Appendix H.2 says that large scales select the ℓ1 margin of least ℓ2 norm. They select that of largest

@@ -66,7 +66,7 @@ def lasso(model: Any, X: Any, y: Any, decay: float = 0.01) -> Parts:
     yield Bound("violation of the optimality conditions", float(violation.max()), at_most=_KKT)
 
 
-@theorem("practice/fine-tuning", about=("Tasks in turn",), flows=2)
+@theorem("practice/fine-tuning", about=("Consecutive tasks",), flows=2)
 def fine_tuning(model: Any, X: Any, y: Any) -> Parts:
     """The weights at the end of one task are the start of the next, so that two tasks are a limit of a limit.
 

@@ -31,16 +31,15 @@ Errata
 Remarks
 -------
 ### The explicit regularizer of depth 2 is the implicit one of depth 4
-r = q₄ exactly, although the paper introduces r as a root of a quartic and says of its relation to Q only
-that they differ. In the distance problem (9), w± = √m/(1 ∓ λ) with 4λ = z(1−λ²)², so r′ = λ; and h₄(λ) =
-(1−λ)⁻² − (1+λ)⁻² = 4λ/(1−λ²)², so λ = h₄⁻¹(z) = q₄′(z). This gives the closed form r = 2λ²(1+λ²)/(1−λ²)².
-The remark in the paper that R approaches ‖β‖₁ polynomially, while Q does so exponentially slowly, is the
-difference between depth 4 and depth 2. `tacit.potentials.WeightDistance`. Tests:
+r = q₄ exactly, although the paper introduces r as a root of a quartic and states only that it differs from Q.
+In the distance problem (9), w± = √m/(1 ∓ λ) with 4λ = z(1−λ²)², so r′ = λ; and h₄(λ) = (1−λ)⁻² − (1+λ)⁻² =
+4λ/(1−λ²)², so λ = h₄⁻¹(z) = q₄′(z). This gives the closed form r = 2λ²(1+λ²)/(1−λ²)². The remark in the paper
+that R approaches ‖β‖₁ polynomially, while Q does so exponentially slowly, is the difference between depth 4
+and depth 2. `tacit.potentials.WeightDistance`. Tests:
 `test_smallest_root_of_the_quartic_is_the_depth_four_potential` in
-[`tests/support/test_oracles.py`](../tests/support/test_oracles.py) (25 digits, z from 1e-300 to 1e200)
-and `test_weight_distance_is_the_smallest_root_of_the_quartic` in
-[`tests/potentials/test_potentials.py`](../tests/potentials/test_potentials.py).
-"""
+[`tests/support/test_oracles.py`](../tests/support/test_oracles.py) (25 digits, z from 1e-300 to 1e200) and
+`test_weight_distance_is_the_smallest_root_of_the_quartic` in
+[`tests/potentials/test_potentials.py`](../tests/potentials/test_potentials.py)."""
 
 from __future__ import annotations
 
