@@ -38,8 +38,11 @@ class Run(Summarized, Pictured):
     reason : str
         Why the run ended.
     status : Status
-        The reason in one word. residual : float ‖Xw − y‖/‖y‖ at the end. edge : float step·sharpness/2 at the
-        end; NaN if the weights are not finite.
+        The reason in one word.
+    residual : float
+        ‖Xw − y‖/‖y‖ at the end.
+    edge : float
+        step·sharpness/2 at the end; NaN if the weights are not finite.
     seconds : float
         Computing time.
     training : Training
