@@ -42,7 +42,8 @@ _NEWTON = 12  # Newton iterations for the time of the linearized flow, at most
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """State of the flow: mirror map and the last change of slopes, ν, clock, outputs, pull and log L."""
+    """State of the flow: mirror map and the last change of slopes, ν, clock, outputs, negative gradient and
+    log L."""
 
     here: MirrorMap
     change: Float | None
