@@ -70,7 +70,8 @@ class MatrixProblem:
             symmetric = bool(getattr(model, "eigenvalues", False))
             return cls(model, check_square(stack) if symmetric else stack, y, symmetric, None)
         stack, lifted = model.as_inputs(stack), model.lifted()
-        return cls(model, stack, y, len(lifted) == stack.shape[1], lifted)
+        symmetric = len(lifted) == stack.shape[1]
+        return cls(model, check_square(stack) if symmetric else stack, y, symmetric, lifted)
 
     @property
     def flat(self) -> Float:
