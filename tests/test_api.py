@@ -38,6 +38,7 @@ VERBS = [
     "risk",
     "saddle_path",
     "support_stability",
+    "sweep",
     "sweeping_path",
 ]
 CLASSES = [
@@ -101,6 +102,7 @@ def test_public_names_are_these():
         (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares, training, device"),
         (tacit.limits, "models, X, y, *, tol, device"),
         (tacit.regime, "model, X, y"),
+        (tacit.sweep, "function, grid, *, store, executor, seed"),
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
         (tacit.sweeping_path, "X, y, mu, *, depth, model"),
