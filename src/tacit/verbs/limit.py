@@ -20,6 +20,7 @@ from tacit.results.limit import Limit
 from tacit.solvers.table import Family, table_row
 from tacit.training.settings import Training
 from tacit.verbs.flow import flow
+from tacit.verbs.many import solve_many
 from tacit.verbs.predict_training import check_training, trained_limit
 
 
@@ -118,9 +119,7 @@ def limit(
     check_tolerance(tol)
     if device != "cpu":
         _check_plain(device, intercept, standardize, least_squares, training)
-        from tacit.verbs.limits import limits
-
-        return limits(model, X, y, tol=tol, device=device)[0]
+        return solve_many(model, X, y, tol, device, limit)[0]
     begun, names, family = time.perf_counter(), feature_names(X), table_row(model)
     check_units(model, intercept, standardize)
     checked, y = family.as_data(model, X, y)
