@@ -55,7 +55,7 @@ class Monitor(Result):
 
     See Also
     --------
-    probe : The regime of a network, from a short training run of its own.
+    probe : The regime of a network, from a separate short training run.
 
     Examples
     --------

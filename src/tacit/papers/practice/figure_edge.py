@@ -32,9 +32,9 @@ from tacit.show.figures import KERNEL, MUTED, RICH
 )
 class Edge:
     """Gradient descent of depth 2 with steps below and above the edge of stability 2/sharpness at the limit
-    of the flow, on several random problems. Where it converges, the limit of the flow from the effective
-    start of the run is its end to round-off (blue), sign changes of weights included, although the limit of
-    gradient flow itself is inaccurate (orange). Runs that did not converge are left out.
+    of the flow, on several random problems. For runs that converge, the limit of the flow from the effective
+    start equals the end of the run up to round-off (blue), even if weights change their sign, although the
+    limit of gradient flow itself is inaccurate (orange). Runs that did not converge are left out.
     """
 
     def data(
