@@ -283,7 +283,7 @@ class LocalMarginsOfRandomData(_LocalMargins):
         _draw_competition(data, ax, right, top, [2.0] * data.scale.size)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Of many local minima, the scale selects one in about 19 of 20 draws, hence medians."""
+        """The scale selects among many local minima in about 19 of 20 draws; claims therefore use medians."""
         small, large = data.nearer.values.T
         at = data["at"].values
         draws = data.sizes["draw"]
