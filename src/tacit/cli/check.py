@@ -46,6 +46,7 @@ from tacit.cli.options import (
     add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     add_units,
     check_output_files,
@@ -68,20 +69,12 @@ def add(commands: Any) -> Any:
         "theorems about classification",
         "divide features by their standard deviation",
     )
-    command.add_argument("--only", metavar="KEY", help="check only this paper or theorem (default: all)")
-    command.add_argument(
-        "--with",
-        dest="parameters",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
-        "(may be repeated; --list shows the parameters of each theorem)",
-    )
+    add_option(command, "--only KEY", "check only this paper or theorem (default: all)")
+    values = "set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
+    values += "(may be repeated; --list shows the parameters of each theorem)"
+    add_option(command, "--with NAME=VALUE", values, dest="parameters", action="append")
     add_flag(
-        command,
-        "--all",
-        "also show theorems that do not apply, with the reason and the measured values",
+        command, "--all", "also show theorems that do not apply, with the reason and the measured values"
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
     plot = "draw the measured values relative to the bounds, the tightest first (.png, .pdf, .svg)"
@@ -120,7 +113,7 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.papers.checking import check, select_theorems
     from tacit.show.output_files import write_json
 
-    parameters = _parameters(options.parameters, select_theorems(options.only))
+    parameters = _parameters(options.parameters or [], select_theorems(options.only))
     table = read_data(options, classes=True)
     X, y = _in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)

@@ -14,15 +14,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_seed
+from tacit.cli.options import DONE, FAILED, add_command, add_out, add_seed
 
 
 def add(commands: Any) -> Any:
     """Add the command and its options."""
     command = add_command(commands, "demo", _run, __doc__)
-    command.add_argument(
-        "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
-    )
+    add_out(command)
     add_seed(command, "seed of the random data")
     return command
 

@@ -30,6 +30,7 @@ from tacit.cli.options import (
     add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     add_units,
     check_output_files,
@@ -49,23 +50,12 @@ def add(commands: Any) -> Any:
     command = add_command(commands, "path", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied"))
-    add_units(
-        command,
-        "margins of w·x + b with an unpenalized intercept b",
-        "divide features by their standard deviation; the result is for the original features",
-    )
-    command.add_argument(
-        "--mu",
-        type=numbers,
-        metavar="FROM:TO:COUNT",
-        help=f"geometrically spaced, or numbers separated by commas (default: {_MU})",
-    )
+    add_units(command, "margins of w·x + b with an unpenalized intercept b")
+    mu = f"geometrically spaced, or numbers separated by commas (default: {_MU})"
+    add_option(command, "--mu FROM:TO:COUNT", mu, numbers)
     add_flag(command, "--saddle", "limit of the flow of the square loss as the scale vanishes")
-    add_flag(
-        command,
-        "--sweeping",
-        "also compute the flow at infinite scale (sweeping process), which may leave the path",
-    )
+    process = "also compute the flow at infinite scale (sweeping process), which may leave the path"
+    add_flag(command, "--sweeping", process)
     add_outputs(command, "the path", "draw the path (png, pdf, svg)")
     return command
 

@@ -23,7 +23,7 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, check_output_files, told_assumptions
+from tacit.cli.options import DONE, add_command, add_option, check_output_files, told_assumptions
 from tacit.cli.terminal import remark
 from tacit.data.printable import is_seen, printable, some
 
@@ -43,10 +43,8 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "data", metavar="NEW", help="samples, in any format that 'tacit fit' reads (-: standard input)"
     )
-    command.add_argument(
-        "--out", metavar="FILE", help="write the predictions as CSV (default: standard output)"
-    )
-    command.add_argument("--json", metavar="FILE", help="write the predictions as JSON (-: standard output)")
+    add_option(command, "--out FILE", "write the predictions as CSV (default: standard output)")
+    add_option(command, "--json FILE", "write the predictions as JSON (-: standard output)")
     command.set_defaults(plot=None)
     return command
 

@@ -21,7 +21,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_flag, add_seed
+from tacit.cli.options import DONE, FAILED, add_command, add_flag, add_option, add_out, add_seed
 from tacit.cli.reproduce_many import add_jobs
 from tacit.errors import MissingPackageError
 
@@ -43,23 +43,13 @@ def add(commands: Any) -> Any:
         metavar="list | PAPER | PAPER/FIGURE | all",
         help="all, a paper, a figure, or list (default: list)",
     )
-    command.add_argument(
-        "--preset",
-        choices=("quick", "paper"),
-        default="quick",
-        help="quick: takes seconds; paper: the sizes in the paper (default: %(default)s)",
-    )
+    sizes = "quick: takes seconds; paper: the sizes in the paper"
+    add_option(command, "--preset", sizes, default="quick", choices=("quick", "paper"))
     add_seed(command, "of the random data")
-    add_flag(
-        command,
-        "--force",
-        "make existing figures again, and replace those with another preset or seed",
-    )
+    add_flag(command, "--force", "make existing figures again, and replace those with another preset or seed")
     add_jobs(command)
-    command.add_argument(
-        "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
-    )
-    command.add_argument("--json", metavar="FILE", help="write all verdicts as JSON (-: standard output)")
+    add_out(command)
+    add_option(command, "--json FILE", "write all verdicts as JSON (-: standard output)")
     return command
 
 
