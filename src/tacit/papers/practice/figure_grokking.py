@@ -13,6 +13,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.practice.data import sparse_problem
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
 _COLOURS = (KERNEL, TRUTH, RICH)
@@ -21,28 +22,17 @@ _FITTED = 1e-2  # relative training error that counts as fitted
 
 @figure(
     "practice/grokking",
-    quick={
-        "samples": 30,
-        "features": 60,
-        "scale": 1.0,
-        "decays": [0.1, 0.01, 0.001],
-        "until": 4.0,
-        "level": 0.1,
-        "tests": 400,
-        "times": 60,
-        "step": 0.02,
-    },
-    paper={
-        "samples": 40,
-        "features": 120,
-        "scale": 1.0,
-        "decays": [1e-2, 1e-3, 1e-4],
-        "until": 4.0,
-        "level": 0.1,
-        "tests": 2000,
-        "times": 200,
-        "step": 0.02,
-    },
+    **presets(
+        samples=(30, 40),
+        features=(60, 120),
+        scale=(1.0, 1.0),
+        decays=([0.1, 0.01, 0.001], [1e-2, 1e-3, 1e-4]),
+        until=(4.0, 4.0),
+        level=(0.1, 0.1),
+        tests=(400, 2000),
+        times=(60, 200),
+        step=(0.02, 0.02),
+    ),
     figsize=(7.2, 3.0),
     ncols=2,
     about=("Slow decay",),

@@ -13,27 +13,20 @@ import tacit
 from tacit.papers import Claim, Progress, at_least, figure
 from tacit.papers.measures import least
 from tacit.papers.practice.data import relative, sparse_problem
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, MUTED, RICH
 
 
 @figure(
     "practice/label-noise",
-    quick={
-        "samples": 8,
-        "features": 16,
-        "scale": 0.3,
-        "step": 0.01,
-        "steps": 20_000,
-        "noise": [0.5, 1.0, 1.5],
-    },
-    paper={
-        "samples": 20,
-        "features": 60,
-        "scale": 0.3,
-        "step": 0.01,
-        "steps": 50_000,
-        "noise": [0.25, 0.5, 0.75, 1.0, 1.25, 1.5],
-    },
+    **presets(
+        samples=(8, 20),
+        features=(16, 60),
+        scale=(0.3, 0.3),
+        step=(0.01, 0.01),
+        steps=(20_000, 50_000),
+        noise=([0.5, 1.0, 1.5], [0.25, 0.5, 0.75, 1.0, 1.25, 1.5]),
+    ),
     figsize=(6.0, 3.0),
     about=("Label noise",),
     seconds=6,

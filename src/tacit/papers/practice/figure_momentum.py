@@ -11,7 +11,7 @@ import xarray as xr
 import tacit
 from tacit.papers import Claim, Progress, at_least, figure, within
 from tacit.papers.measures import least, slope
-from tacit.papers.practice.data import relative, sparse_problem, step_at_edge
+from tacit.papers.practice.data import draw_axes_of_steps, relative, sparse_problem, step_at_edge
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
 _OPTIMIZERS = {  # name: momentum, Nesterov
@@ -79,15 +79,7 @@ class Momentum:
         ax.plot([], [], "o", color="k", mfc="w", ms=4, label="to the limit of the flow")
         ax.plot([], [], "x", color="k", ms=5, label=r"with $\lambda=\gamma/(1-\beta)^2$")
         ax.plot([], [], "o", color="k", ms=4, label="to the prediction")
-        ax.set(
-            xscale="log",
-            yscale="log",
-            xlabel=r"$\gamma\,\cdot$ sharpness / $(1-\beta)^2$",
-            ylabel="relative distance of the end",
-        )
-        ax.set_xticks(data.edge.values, [f"{edge:g}" for edge in data.edge.values])
-        ax.minorticks_off()
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        draw_axes_of_steps(ax, data.edge.values, r"$\gamma\,\cdot$ sharpness / $(1-\beta)^2$")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Second order with the right constant, and not with the other one."""
