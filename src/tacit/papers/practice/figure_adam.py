@@ -81,17 +81,13 @@ class Adam:
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """What gradient descent and Adam leave in their weights."""
         spread = (data.start.max("feature", skipna=False) / data.start.min("feature", skipna=False)).values
-        yield at_most(1.05, "steps change the scale in second order").claim(
-            "gradient descent ends where a flow from one scale does (largest over smallest scale)", spread[0]
-        )
-        yield at_least(3, "sixty times the spread of gradient descent").claim(
-            "Adam would need different scales for different features (largest over smallest)", spread[1]
-        )
+        text = "gradient descent ends where a flow from one scale does (largest over smallest scale)"
+        yield at_most(1.05, "steps change the scale in second order").claim(text, spread[0])
+        text = "Adam would need different scales for different features (largest over smallest)"
+        yield at_least(3, "sixty times the spread of gradient descent").claim(text, spread[1])
         nearest = data.distance.min("scale", skipna=False).values
-        yield at_least(10, "an order of magnitude").claim(
-            "no single scale explains Adam (distance to the nearest limit, relative to gradient descent)",
-            nearest[1] / nearest[0],
-        )
+        text = "no single scale explains Adam (distance to the nearest limit, relative to gradient descent)"
+        yield at_least(10, "an order of magnitude").claim(text, nearest[1] / nearest[0])
 
 
 def _adam(X: Float, y: Float, steps: int) -> tuple[Float, Float]:

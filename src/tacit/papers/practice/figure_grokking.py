@@ -115,9 +115,8 @@ class Grokking:
             float(np.abs(late.test / late.predicted - 1).median("clock", skipna=False)),
         )
         fitted = _first_below(smallest.clock.values, smallest.train.values, _FITTED)
-        yield at_least(10, "an order of magnitude").claim(
-            "the test error falls long after the training data are fitted (ratio of times)", run / fitted
-        )
+        text = "the test error falls long after the training data are fitted (ratio of times)"
+        yield at_least(10, "an order of magnitude").claim(text, run / fitted)
 
 
 def _train(X: Float, y: Float, decay: float, clock: Float) -> list[Float]:

@@ -49,9 +49,8 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     rtol = _RTOL * math.exp(-max(scale, 0.0))
     yield Premise(f"the predictor is at least {_FINEST / _RTOL:g} of its scale", rtol >= _FINEST)
     rates = np.linalg.eigvalsh(model.tangent_kernel(X)) / len(X)
-    yield Premise(
-        "the tangent kernel is in the range of floats", bool(np.isfinite(rates).all() and rates.max() > 0)
-    )
+    text = "the tangent kernel is in the range of floats"
+    yield Premise(text, bool(np.isfinite(rates).all() and rates.max() > 0))
     rate = float(rates[rates > 1e-9 * rates.max()].min())
     decay = rate / _SLOW
     predicted = tacit.decay_path(model, X, y, decay, times=[_CLOCK / decay]).predictors[0]
