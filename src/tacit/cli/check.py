@@ -195,7 +195,7 @@ def _listing(theorems: list[Any]) -> str:
             if each.key.startswith(f"{paper}/"):
                 where = cited(*each.place)
                 lines += [f"  {each.key}" + (f" ({where})" if where else ""), f"    {each.statement}"]
-                lines += [f"    {name}: {DERIVED[name]}" for name in each.needs if name in DERIVED]
+                lines += [f"    {name}: {DERIVED[name][0]}" for name in each.needs if name in DERIVED]
                 lines += [f"    --with {name}={_shown(value)}" for name, value in each.defaults.items()]
         parts.append("\n".join(lines))
     return wrapped("\n\n".join(parts))

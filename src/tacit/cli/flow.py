@@ -56,14 +56,6 @@ def add(commands: Any) -> Any:
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
     add_units(command, "f(x) = w·x + b with the optimal b at every time (square loss only)")
-    _add_instants(command)
-    _add_ways(command)
-    _add_outputs(command)
-    return command
-
-
-def _add_instants(command: Any) -> None:
-    """Add options for the loss, the end of the flow and the recorded times."""
     loss = "training loss; exp and logistic need a target with two classes, -1 and +1 or any other two"
     add_option(command, "--loss", loss, default="square", choices=("square", "exp", "logistic"))
     until = "accuracy at which to stop (default: a relative residual of rtol/100; 30 for exp and logistic)"
@@ -71,10 +63,6 @@ def _add_instants(command: Any) -> None:
     add_option(command, "--at A,B,…", "record at exactly these accuracies, or FROM:TO:COUNT", numbers)
     times = "record at exactly these training times instead, or FROM:TO:COUNT, geometrically spaced"
     add_option(command, "--times A,B,…", times, numbers)
-
-
-def _add_ways(command: Any) -> None:
-    """Add options for the method of integration."""
     add_option(command, "--rtol", "relative accuracy", float, 1e-8)
     add_flag(command, "--linearized", "follow the linearized model (kernel regime)")
     methods = "parameters: raw weights, slower but independent of the potential; descent, normalized: "
@@ -82,15 +70,12 @@ def _add_ways(command: Any) -> None:
     known = ("auto", "parameters", "descent", "normalized")
     add_option(command, "--method", methods, default="auto", choices=known)
     add_option(command, "--step", "step size of gradient descent (default: 0.001)", float)
-
-
-def _add_outputs(command: Any) -> None:
-    """Add options for the output files."""
     add_outputs(command, "the trajectory", "draw the trajectory (png, pdf, svg)")
     save = "write the trajectory as netCDF (.nc); with --model completion also the filled matrix "
     add_option(command, "--save FILE", f"{save}(.csv, .tsv, .txt)")
     clock = "horizontal axis of the plot (default: time; accuracy for exp and logistic)"
     add_option(command, "--clock", clock, choices=("time", "accuracy"))
+    return command
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -60,11 +60,6 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     add_option(command, "--shape", f"shape of {layered}, (|v| - |u|)/(|v| + |u|), between -1 and 1", float)
     layers = "initial sizes of two or more layers of an untied model, for w₊ and w₋ alike, instead of "
     add_option(command, "--layers A,B,…", f"{layers}--scale and --shape; for example 0.1,0.2,0.3", _numbers)
-    _add_networks(command, names)
-
-
-def _add_networks(command: Any, names: tuple[str, ...]) -> None:
-    """Add the options of neurons and linear networks, where these are among the models."""
     if "neuron" in names:
         slope = "negative-side slope of a leaky neuron, 0 to 1 (default: 1, linear)"
         add_option(command, "--slope", slope, float)

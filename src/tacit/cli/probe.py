@@ -54,14 +54,6 @@ def add(commands: Any) -> Any:
         "network", metavar="FILE.py:MAKE_NETWORK", help="the function that makes the network"
     )
     add_data(command)
-    _add_training(command)
-    _add_sweep(command)
-    add_outputs(command, "the numbers", "draw the probe, or the sweep of --scales (png, pdf, svg)")
-    return command
-
-
-def _add_training(command: Any) -> None:
-    """Add options for the network, the loss and the length of training."""
     loss = "training loss; exp and logistic need two classes, cross-entropy one output for each class"
     known = ("square", "exp", "logistic", "cross-entropy")
     add_option(command, "--loss", loss, default="square", choices=known)
@@ -71,14 +63,12 @@ def _add_training(command: Any) -> None:
     add_flag(command, "--doubled", double)
     add_option(command, "--steps", "largest number of training steps", int, 2000)
     add_seed(command, "seed for the choice of held-out samples")
-
-
-def _add_sweep(command: Any) -> None:
-    """Add options for a sweep over scales."""
     scales = "also probe the network with its weights multiplied by each of these, or FROM:TO:COUNT"
     add_option(command, "--scales A,B,…", scales, numbers)
     layers = "with --scales: rescale these layers only ('last': the last weight matrix)"
     add_option(command, "--layers A,B,…", layers)
+    add_outputs(command, "the numbers", "draw the probe, or the sweep of --scales (png, pdf, svg)")
+    return command
 
 
 def _run(options: argparse.Namespace) -> int:
