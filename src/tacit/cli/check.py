@@ -43,7 +43,6 @@ from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
     add_option,
@@ -58,9 +57,8 @@ from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "check", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(
@@ -79,7 +77,6 @@ def add(commands: Any) -> Any:
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
     plot = "draw the measured values relative to the bounds, the tightest first (.png, .pdf, .svg)"
     add_outputs(command, "the verdicts", plot)
-    return command
 
 
 class _List(argparse.Action):
@@ -108,7 +105,7 @@ def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, 
     )
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.models.model import check_intercept
     from tacit.papers.checking import check, select_theorems
     from tacit.show.output_files import write_json

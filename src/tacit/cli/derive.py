@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.cli.guests import guest_or_import
-from tacit.cli.options import DONE, FAILED, add_command, add_option, add_outputs, add_seed, json_and_plot
+from tacit.cli.options import DONE, FAILED, add_option, add_outputs, add_seed, json_and_plot
 from tacit.cli.terminal import remark, wrapped
 from tacit.data.printable import shortened
 from tacit.errors import InputError
@@ -27,9 +27,8 @@ _MOST = 1_000_000  # random parameters; the Jacobian of more does not fit in mem
 _DIGITS = 20  # of a number of parameters; Python refuses to convert more than 4,300
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "derive", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument(
         "function", metavar="FILE.py:FUNCTION", help="the function θ ↦ w in a file or module, which is run"
     )
@@ -44,10 +43,9 @@ def add(commands: Any) -> Any:
     add_option(command, "--candidates FILE.py:NAME", conserved)
     plot = "draw level sets of the potential with some flows, or flows with different ends"
     add_outputs(command, "the verdict", f"{plot} (.png, .pdf or .svg)")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.derivation.derive import cost, derive
     from tacit.show.output_files import check_outputs, write_json
 

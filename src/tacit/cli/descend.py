@@ -21,7 +21,6 @@ from tacit.cli.options import (
     DONE,
     FAILED,
     INTERRUPTED,
-    add_command,
     add_data,
     add_option,
     add_outputs,
@@ -34,9 +33,8 @@ from tacit.cli.training import add_training, training_of
 from tacit.errors import Interrupted
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "descend", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied"))
     add_training(command, required=True)
@@ -44,10 +42,9 @@ def add(commands: Any) -> Any:
     add_option(command, "--max-steps", "largest number of steps", whole_number(1), 10**7)
     add_option(command, "--seed", "seed of batches and label noise", whole_number(0), 0, dest="draws")
     add_outputs(command, "the run", "draw loss and coefficients of the run (png, pdf, svg)")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.verbs.descend import descend
 
     table = read_data(options)

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
     add_option,
@@ -44,9 +43,8 @@ _FOLDS = 5
 _SAVED = "fit --save"  # what `tacit predict` reads
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "fit", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_flag(command, "--classify", "the target contains classes (text or whole numbers)")
     _add_knobs(command)
@@ -55,7 +53,6 @@ def add(commands: Any) -> Any:
     add_option(command, "--save FILE", "write the model as JSON for 'tacit predict'")
     plot = "draw the coefficients against the scale, and mark the selected one"
     add_outputs(command, "model and scores", plot)
-    return command
 
 
 def _add_knobs(command: Any) -> None:
@@ -79,7 +76,7 @@ def _add_knobs(command: Any) -> None:
     add_option(command, "--stop", stop, float)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     import pandas as pd
 
     from tacit.show.fits import fit_report

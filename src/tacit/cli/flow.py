@@ -27,7 +27,6 @@ from tacit.cli.options import (
     DONE,
     FAILED,
     INTERRUPTED,
-    add_command,
     add_data,
     add_flag,
     add_option,
@@ -50,9 +49,8 @@ _WIDTH, _SCALE = 50, 1e-3
 _ROUGH = 1e-3  # default relative residual at which a flow on a large matrix stops
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "flow", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
     add_units(command, "f(x) = w·x + b with the optimal b at every time (square loss only)")
@@ -75,10 +73,9 @@ def add(commands: Any) -> Any:
     add_option(command, "--save FILE", f"{save}(.csv, .tsv, .txt)")
     clock = "horizontal axis of the plot (default: time; accuracy for exp and logistic)"
     add_option(command, "--clock", clock, choices=("time", "accuracy"))
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.show.output_files import Output
 
     if options.model == "completion":

@@ -23,7 +23,6 @@ from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
     add_option,
@@ -38,9 +37,8 @@ from tacit.cli.options import (
 from tacit.cli.training import add_training, training_of
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "limit", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(command, "fit X w + b = y with an unpenalized intercept b")
@@ -50,10 +48,9 @@ def add(commands: Any) -> Any:
     add_training(command, required=False)
     plot = "draw the limit and the limits of large and small scales (png, pdf, svg)"
     add_outputs(command, "the result", plot)
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     import warnings
 
     from tacit.verbs.limit import limit

@@ -7,6 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.terminal import remark, waited, wrapped
@@ -21,12 +22,14 @@ DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
 
 
-def add_command(commands: Any, name: str, run: Callable[..., int], text: str | None) -> Any:
+def add_command(commands: Any, module: ModuleType) -> Any:
     """Add a command whose help is the docstring of its module: summary, description, and "examples:".
 
-    Python -OO removes docstrings and therefore these texts.
+    Python -OO removes docstrings and therefore these texts. The module has two functions: `add`, which adds
+    its options, and `run`.
     """
-    first, _, rest = (text or "").partition("\n\n")
+    name = module.__name__.rpartition(".")[2]
+    first, _, rest = (module.__doc__ or "").partition("\n\n")
     description, _, examples = rest.partition("examples:\n")
     command = commands.add_parser(
         name,
@@ -36,7 +39,8 @@ def add_command(commands: Any, name: str, run: Callable[..., int], text: str | N
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.set_defaults(run=run, command=command, by=name)
+    command.set_defaults(run=module.run, command=command, by=name)
+    module.add(command)
     return command
 
 

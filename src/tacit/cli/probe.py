@@ -31,7 +31,6 @@ from tacit.cli.guests import guest_network, is_guest
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
     add_option,
@@ -47,9 +46,8 @@ from tacit.cli.terminal import remark, wrapped
 from tacit.errors import InputError
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "probe", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument(
         "network", metavar="FILE.py:MAKE_NETWORK", help="the function that makes the network"
     )
@@ -68,10 +66,9 @@ def add(commands: Any) -> Any:
     layers = "with --scales: rescale these layers only ('last': the last weight matrix)"
     add_option(command, "--layers A,B,…", layers)
     add_outputs(command, "the numbers", "draw the probe, or the sweep of --scales (png, pdf, svg)")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.verbs.probe import probe
 
     if not is_guest(options.network):
