@@ -37,6 +37,7 @@ WAYS = {
 }
 NEW = np.linspace(-1, 1, 3 * D).reshape(3, D)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+TRAINING = tacit.Training(0.02, momentum=0.5)
 W = np.array([0.6, 0.3])  # a predictor in the domain of the derived potential
 
 
@@ -110,6 +111,13 @@ def completed():
     return tacit.limit(tacit.Factorization.gaussian((2, 3), 4, 0.5), commuting, [1.0, 2.0])
 
 
+def descent():
+    """A run and its prediction, which states how long it took: two predictions would differ in that."""
+    found = tacit.descend(tacit.Diagonal(2, 0.5), TABLE, Y, TRAINING, until=1e-6)
+    assert found.prediction.converged
+    return found
+
+
 RESULTS = {
     "limit": lambda: tacit.limit(tacit.Diagonal(2, 0.1), TABLE, Y),
     "limit in units": lambda: tacit.limit(tacit.Diagonal(2, 0.1), X, Y, intercept=True, standardize=True),
@@ -121,8 +129,15 @@ RESULTS = {
     "margin path": lambda: tacit.margin_path(TABLE, LABELS, [1.0, 0.1]),
     "decay path": lambda: tacit.decay_path(tacit.Diagonal(2, 2.0), TABLE, Y, 0.1, X_test=X, y_test=Y),
     "explanation": lambda: tacit.explain(TABLE, Y, np.linalg.pinv(X) @ Y),
+    "run": descent,
+    "audit": lambda: tacit.audit([*made("run").weights.values()], TABLE),
+    "audited model": lambda: made("audit").model,
+    "effective model": lambda: made("run").effective,
+    "limit of training": lambda: tacit.limit(tacit.Diagonal(2, 0.5), TABLE, Y, training=TRAINING),
     "risk": lambda: tacit.risk(tacit.Diagonal(2, 0.5), np.ones(D), 0.5, 3, draws=2),
     "saddle path": lambda: tacit.saddle_path(TABLE, Y, intercept=True),
+    "average of a saddle path": lambda: made("saddle path").average(2.0),
+    "events of a saddle path": lambda: made("saddle path").events,
     "sweeping path": lambda: tacit.sweeping_path(X, LABELS, [1.0, 0.1]),
     "stability": lambda: tacit.support_stability(X, LABELS),
     "certificate": lambda: tacit.certify(tacit.Diagonal(2, 0.1), X, Y, np.linspace(-1, 1, D)),
@@ -210,6 +225,7 @@ THINGS = {
     "nuclear": potentials.Nuclear(),
     "guest's potential": Cosh(),
     "guest of a diagonal network": ArcSine(-4.0),
+    "training": TRAINING,
     "status": tacit.Status.STALLED,
     "square": losses.Square("sum"),
     "exponential": losses.Exponential(),

@@ -121,6 +121,12 @@ def test_bounds_leave_room_for_rounding_at_tiny_predictors(line):
     verify([["x0", "y"], ["1e12", "1"]], line)
 
 
+def test_bounds_leave_room_for_the_tolerance_of_the_flow():
+    """Of two equal columns, log t is 800 and its rounding passed the bound (44) of κ = 0."""
+    verdict = check("moroshko2020/appendixE", tacit.Diagonal(10, 1e-6), [[1e12, 1e12]], [1.0])
+    assert verdict.holds
+
+
 @pytest.mark.parametrize("missing", ["", "nan", "inf"])
 def test_missing_values_are_named(missing):
     table = [["x0", "x1", "y"], ["1", "2", "3"], ["1", missing, "0"]]

@@ -27,7 +27,7 @@ _REACHED = 3.0  # the accuracy guaranteed by Lemma 3 at the horizon, for the sma
 _FARTHEST = 1e7  # the largest accuracy of a linear flow
 _ON = 1e-6  # relative distance from the margin below which a sample is a support vector
 _POSITIVE = 1e-9  # relative size below which a multiplier is zero
-_ROUNDINGS = 8  # in the difference κ, in units of the last place of the vectors subtracted
+_RTOL = 1e-10  # of the linear flow
 
 
 @theorem("moroshko2020/theorem1", flows=6)
@@ -120,9 +120,9 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     low, high, kappa, ratio = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
     yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(low.max()), at_most=1.0)
     yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(high.max()), at_most=1.0)
-    # κ is a difference of vectors of length γ̃·‖w_ℓ2‖, each rounded, as is the logarithm of the time.
-    rounding = _ROUNDINGS * np.finfo(float).eps * last * float(np.linalg.norm(data.predictor))
-    yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound + rounding)
+    # κ is a difference of vectors of length γ̃·‖w_ℓ2‖, which are as accurate as the flow.
+    error = _RTOL * last * float(np.linalg.norm(data.predictor))
+    yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound + error)
     if math.isfinite(found.ratio):
         text = f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2"
         yield Bound(text, float(ratio[-1]), at_least=(found.ratio + 1) / 2)
@@ -132,7 +132,7 @@ def _course(
     model: Any, X: Any, y: Any, data: Separation, found: Support, accuracies: Float
 ) -> tuple[Float, Float, Float, Float]:
     """The linear flow at each recorded time: shares of (37) and (39), ‖κ‖ and the ratio of margins."""
-    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, linearized=True, rtol=1e-10)
+    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, linearized=True, rtol=_RTOL)
     arrived(flow, f"the linear flow ended early ({flow.reason}); no bound can be checked")
     log_rate = math.log(2 * model.depth**2) + (2 * model.depth - 2) * log_alpha(model)
     clock, w = log_rate + flow.log_time, np.asarray(flow.predictor)
