@@ -43,7 +43,7 @@ W = np.array([0.6, 0.3])  # a predictor in the domain of the derived potential
 
 @jax.jit
 def compiled_squares(theta):
-    """A callable that can be imported by name, but is not a plain function."""
+    """A callable that can be imported by name but is not a plain function."""
     return squares(theta)
 
 
@@ -274,8 +274,9 @@ def attributes(thing):
 def check_same(one, other, where, seen):
     """Equal through all public attributes.
 
-    Numbers that are computed on demand may differ by round-off (a copy has arrays of another layout, which
-    are added in another order); 1e-12 of the largest entry is a thousand times what has been seen.
+    Numbers that are computed on demand may differ by round-off (arrays of a copy have another memory layout
+    and therefore another order of summation); 1e-12 of the largest entry is a thousand times the largest
+    difference seen.
     """
     assert type(one) is type(other), where
     if isinstance(one, float) or getattr(one, "dtype", np.dtype(object)).kind in "fc":
@@ -389,7 +390,7 @@ def test_without_its_function_a_result_says_what_it_said_and_refuses_the_rest():
     w = found.potential.origin + 0.1
     slope = found.potential.gradient(w)
     again = pickle.loads(pickle.dumps(found))
-    again = pickle.loads(pickle.dumps(again))  # as a pool passes on results of another pool
+    again = pickle.loads(pickle.dumps(again))  # as if a pool passed on results of another pool
     assert again.summary() == found.summary() and again.to_dict() == found.to_dict()
     np.testing.assert_array_equal(again.theta0, found.theta0)
     np.testing.assert_array_equal(again.potential.gradient(w), slope)  # computed before
@@ -427,7 +428,7 @@ def test_what_was_computed_before_needs_no_function(make):
 
 @pytest.mark.thorough
 def test_every_public_class_is_among_them():
-    """Also those of which others are subclasses."""
+    """This includes classes that have subclasses."""
     things = [*map(made, RESULTS | MORE), *THINGS.values(), *ERRORS.values()]
     seen = {type(each).__name__ for thing in things for each in (thing if type(thing) is tuple else (thing,))}
     seen |= {base.__name__ for thing in THINGS.values() for base in type(thing).__mro__}

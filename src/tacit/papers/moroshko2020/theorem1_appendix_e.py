@@ -71,8 +71,8 @@ def _even(data: Separation, most: float) -> Premise:
 class Support:
     """The support S₂ of the ℓ2 margin, w_ℓ2 = Σν_n x_n, in the notation of Appendix E.
 
-    shift: w̃ with exp(−x_n·w̃) = ν_n on S₂. ratio: θ, the smallest margin off S₂ (∞ where there is none).
-    pull: c₁, the largest exp(−x_n·w̃) there. usable: all ν are positive, and w̃ exists.
+    shift: w̃ with exp(−x_n·w̃) = ν_n on S₂. ratio: θ, the smallest margin off S₂ (∞ if there is none). pull:
+    c₁, the largest exp(−x_n·w̃) there. usable: all ν are positive, and w̃ exists.
     """
 
     off: NDArray[np.bool_]
@@ -97,7 +97,7 @@ def support(Z: Float, predictor: Float) -> Support:
 @theorem("moroshko2020/appendixE", flows=2)
 def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     """The linearized model has log(1 + ργ₂²t) ≤ γ̄ ≤ log(1 + ρx²_max·t), ρ = 2D²α^{2D−2}, stays near
-    log(ρt/N)·w_ℓ2, and obeys Condition 5.
+    log(ρt/N)·w_ℓ2, and satisfies Condition 5.
 
     Appendix E with the constants of its proof: (37), (39), (44), and ρ₀ = (θ+1)/2 above its γ̃*.
 
@@ -116,7 +116,7 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     _, _, begun, _ = _course(model, X, y, data, found, np.array([first]))
     bound = math.sqrt(float(begun[0]) ** 2 + extra)
     last = max(10 * first, 50.0, _stable_from(data, found, bound))
-    yield Premise(f"floats can follow the flow to γ̃* = {last:.4g}", last <= _FARTHEST)
+    yield Premise(f"double precision can resolve the flow up to γ̃* = {last:.4g}", last <= _FARTHEST)
     low, high, kappa, ratio = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
     yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(low.max()), at_most=1.0)
     yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(high.max()), at_most=1.0)
@@ -124,7 +124,7 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     error = _RTOL * last * float(np.linalg.norm(data.predictor))
     yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound + error)
     if math.isfinite(found.ratio):
-        text = f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2"
+        text = f"smallest margin off S₂ over the one on it, at γ̃* = {last:.4g}, against (θ+1)/2"
         yield Bound(text, float(ratio[-1]), at_least=(found.ratio + 1) / 2)
 
 
