@@ -62,7 +62,7 @@ def limit(
         Apply Q to the weights of features divided by their standard deviation (constant features are not
         divided). The predictor belongs to the original features.
     least_squares : bool, optional
-        If X w = y has no solution, compute the limit of the flow all the same: the least-squares solution of
+        If X w = y has no solution, compute the limit of the flow nevertheless: the least-squares solution of
         minimum Q. The y of the result is then its fit.
     training : Training, optional
         Predict where this training ends instead of gradient flow, for `Diagonal` and `UntiedDiagonal`. The
