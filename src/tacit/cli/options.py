@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tacit.cli.advice import advice_on
 from tacit.cli.terminal import remark, waited, wrapped
 from tacit.data.printable import printable
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
+    from tacit.data.selection import Selection
     from tacit.data.tables import Table
     from tacit.show.output_files import Output
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
+_LOG = logging.getLogger(__name__)
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], text: str | None) -> Any:
@@ -81,6 +85,21 @@ def add_data(command: Any) -> None:
         "Parquet, Excel (.xlsx), or NPZ with arrays X and y",
     )
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
+    add_columns(command)
+    command.add_argument("--features", nargs="+", metavar="COL", default=[], help="use only these features")
+
+
+def add_columns(command: Any) -> None:
+    """Add --drop and --index."""
+    command.add_argument(
+        "--drop",
+        nargs="+",
+        metavar="COL",
+        default=[],
+        help="leave out these columns: names, ranges FIRST:LAST, patterns such as 'nm_*', or positions (1 is "
+        "the first column)",
+    )
+    command.add_argument("--index", metavar="COL", help="the column that names the samples; not a feature")
 
 
 def add_flag(command: Any, name: str, help: str) -> None:
@@ -120,10 +139,22 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
     from tacit.data.tables import read_table
 
     begun = time.perf_counter()
-    table = read_table(options.data, options.target, classes=classes, many=many)
+    table = read_table(
+        options.data, options.target, classes=classes, many=many, selection=selection_of(options)
+    )
     options.reading = time.perf_counter() - begun
+    samples, features = table.X.shape
+    _LOG.info("read %d samples with %d features from %s", samples, features, options.data)
     told_assumptions(options, table.assumed)
+    options.advice = advice_on(table, getattr(options, "standardize", True), labels=classes)
     return table
+
+
+def selection_of(options: argparse.Namespace) -> Selection:
+    """The columns chosen by --drop, --index and --features."""
+    from tacit.data.selection import Selection
+
+    return Selection(tuple(options.drop), options.index, tuple(getattr(options, "features", ())))
 
 
 def told_assumptions(options: argparse.Namespace, assumed: Sequence[str]) -> str:
@@ -143,7 +174,8 @@ def inputs_of(options: argparse.Namespace, X: Any) -> Any:
 
 def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
     """The source of the data, for JSON."""
-    return {"data": options.data, "target": table.target, "assumed": table.assumed}
+    samples = {"samples": table.samples} if table.samples else {}
+    return {"data": options.data, "target": table.target, "assumed": table.assumed, **samples}
 
 
 def check_output_files(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
@@ -185,6 +217,8 @@ def deliver(
                 printable(f"  {name:<{width}}  {file}")
             )  # paths are not wrapped, so that they can be copied
         print(wrapped(f"  {'elapsed':<{width}}  {waited(options)}"))
+    for advice in options.advice:
+        remark(advice)
 
 
 def json_and_plot(options: argparse.Namespace) -> list[Output]:
