@@ -1,4 +1,4 @@
-"""Small files that decompress to a large size are refused before they fill the memory."""
+"""Small files that decompress to a large size are rejected before they fill the memory."""
 
 import bz2
 import gzip
@@ -17,7 +17,7 @@ from tacit.data.tables import read_table
 
 pytestmark = pytest.mark.any_cpu
 
-TABLE = b"a,b,y\n" + b"0,0,0\n" * 200_000  # 1.2 MB, which packs to a thousandth
+TABLE = b"a,b,y\n" + b"0,0,0\n" * 200_000  # 1.2 MB, which compresses to a thousandth
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
@@ -76,6 +76,22 @@ def test_ordinary_tables_are_read_as_before(tmp_path, ending):
     assert read_table(path, "y").X.tolist() == [[1.0], [3.0]]
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), pd.errors.ParserError("Error tokenizing data. C error: out of memory")]
+)
+def test_a_table_larger_than_memory_is_named(tmp_path, monkeypatch, error):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,y\n1,2\n3,4\n")
+
+    def exhausted(*given, **options):
+        raise error
+
+    monkeypatch.setattr(pd, "read_csv", exhausted)
+    for read in (lambda: read_table(path, "y"), lambda: read_matrix(path)):
+        with pytest.raises(tacit.InputError, match=r"table.csv is not a readable .*: it does not fit into m"):
+            read()
+
+
 @pytest.mark.usefixtures("small")
 def test_a_file_may_unpack_to_a_hundred_times_its_size(tmp_path):
     """A large table that compresses well needs no option."""
@@ -95,7 +111,7 @@ def test_members_of_archives(tmp_path):
     np.savez(path, X=np.ones((10_000, 2)), y=np.ones(10_000), other=np.zeros(10))
     assert read_table(path).X.shape == (10_000, 2)  # 240 kB, as long as the file itself
     np.savez_compressed(path, X=np.ones((5, 2)), y=np.ones(5), other=np.zeros(10**6))
-    assert read_table(path).X.shape == (5, 2)  # what is not read does not count
+    assert read_table(path).X.shape == (5, 2)  # data that are not read do not count
 
 
 @pytest.mark.usefixtures("small")

@@ -50,10 +50,10 @@ _FITTED = 1e-2  # relative training error that counts as fitted
     short="grokking: weight decay as a clock",
 )
 class Grokking:
-    """Weight decay λ shrinks the initialization that the solution remembers: at time t gradient descent is
-    near the limit of gradient flow from the scale αe^{−λt}. The training error (dashed) vanishes early, and
-    the test error (dots) falls long afterwards, when the solution becomes sparse. Left: against the number of
-    steps. Right: against λt all decays collapse on one curve, which is computed without training (line).
+    """Weight decay λ shrinks the effective initialization: at time t gradient descent is near the limit of
+    gradient flow from the scale αe^{−λt}. The training error (dashed) vanishes early, and the test error
+    (dots) falls long afterwards, when the solution becomes sparse. Left: against the number of steps. Right:
+    against λt all decays collapse on one curve, which is computed without training (line).
     """
 
     def data(
@@ -116,7 +116,7 @@ class Grokking:
         axes[1].legend()
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Grokking times, the collapse, and that the training error vanishes long before."""
+        """Grokking times, the collapse onto one curve, and the earlier decrease of the training error."""
         smallest = data.isel(decay=int(np.argmin(data.decay.values)))
         run, predicted = smallest.crossing.values
         yield at_most(0.02, "of the order of λ and of the step").claim(
@@ -152,7 +152,8 @@ def _train(X: Float, y: Float, scale: float, decay: float, step: float, clock: F
 
 
 def _first_below(clock: Float, errors: Float, level: float) -> float:
-    """Where an error falls below a level, by interpolation of its logarithm; NaN if it does not."""
+    """The time at which an error falls below a level, by interpolation of its logarithm; NaN if it does
+    not."""
     below = np.flatnonzero(errors < level)
     if not below.size:
         return math.nan
