@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tacit.cli.options import DONE, add_command
+from tacit.cli.options import DONE
 from tacit.packages import needed
 
 _SHELLS = ("bash", "zsh", "tcsh")
@@ -22,14 +22,12 @@ _FILES = ("FILE", "DATA", "NEW", "MODEL")  # arguments that are completed with n
 _FOLDERS = ("DIR",)
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "completion", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=", ".join(_SHELLS))
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     with needed("shtab", "tacit completion"):
         import shtab
 
