@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.display import Displayed
 from tacit.data.json_values import as_json
 from tacit.derivation.affine_image import FlatPotential, in_coordinates
 from tacit.derivation.closure import ZERO
@@ -30,8 +31,8 @@ from tacit.show.text import aligned
 _SHOWN = 6  # conserved quantities in a summary
 
 
-@dataclass(frozen=True, eq=False)
-class Derivation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Derivation(Displayed):
     """The potential of gradient flow of w = F(θ) from θ₀, or the reason why there is none.
 
     All sizes are relative, and the largest over the sampled points; sizes up to `tolerance` count as 0.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tacit.data.display import Displayed
 from tacit.data.json_values import MADE_BY
 from tacit.data.status import Status
 from tacit.results.delegation import delegate
@@ -28,7 +29,7 @@ class Drawn(Protocol):
         """Write the picture to a file, or return it as a Matplotlib figure."""
 
 
-class Result:
+class Result(Displayed):
     """Base class of results. Subclasses implement `_arrays` and `to_dict`; `show` describes and draws it."""
 
     def _arrays(self) -> Labelled:
