@@ -24,6 +24,7 @@ from tacit.cli import (
     probe,
     report,
     reproduce,
+    sweep,
 )
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
@@ -37,7 +38,7 @@ from tacit.show.progress import announcing
 
 _MOST_THREADS = 4
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_COMMANDS = (limit, flow, descend, path, fit, predict, check, derive, probe, reproduce, report, demo)
+_COMMANDS = (limit, flow, descend, path, fit, predict, check, derive, probe, sweep, reproduce, report, demo)
 
 
 def _use_few_threads() -> None:
