@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pages
@@ -47,7 +48,7 @@ def test_the_command_gives_limits_of_the_same_problems_for_all_models(study, cap
     assert main(line.split()) == 0
     out = capsys.readouterr().out
     assert "12 (2 draw × 2 shape × 3 scale)" in out and "out.png" in out
-    content = json.loads(open("out.json").read())
+    content = json.loads(Path("out.json").read_text())
     errors = np.array(content["data_vars"]["population_error"]["data"])
     for draw in range(2):
         problem = sparse_regression(8, 20, nonzero=2, seed=draw)
@@ -88,7 +89,7 @@ def test_examples_run_in_small_and_are_drawn(name, study, capsys):
     start, end = text.find("samples = ["), text.find("]", text.find("samples = ["))
     text = text if start < 0 else f"{text[:start]}samples = [10, 30{text[end:]}"
     study(text)
-    assert main("sweep study.toml --executor serial --plot out.png".split()) == 0
+    assert main(["sweep", "study.toml", "--executor", "serial", "--plot", "out.png"]) == 0
     assert "out.png" in capsys.readouterr().out
 
 
@@ -99,7 +100,7 @@ def test_a_table_is_data(study, tmp_path, capsys):
         'measures = ["l1_norm"]\n[data]\nfile = "table.npz"\nintercept = true\n[model]\ndepth = 3\n'
         "[grid]\nscale = [0.1, 1.0]\n"
     )
-    assert main("sweep study.toml --executor serial --json - --plot out.png".split()) == 0
+    assert main(["sweep", "study.toml", "--executor", "serial", "--json", "-", "--plot", "out.png"]) == 0
     norms = json.loads(capsys.readouterr().out)["data_vars"]["l1_norm"]["data"]
     for norm, scale in zip(norms, (0.1, 1.0), strict=True):
         w = tacit.limit(tacit.Diagonal(3, scale), X, y, intercept=True).predictor
@@ -131,12 +132,12 @@ def test_a_table_is_data(study, tmp_path, capsys):
 def test_errors_name_the_key_and_the_nearest_valid_one(old, new, words, study, capsys):
     assert old in STUDY
     study(STUDY.replace(old, new))
-    assert main("sweep study.toml".split()) == 2
+    assert main(["sweep", "study.toml"]) == 2
     err = capsys.readouterr().err
     assert words in err and err.count("\n") == 1
 
 
 def test_points_that_fail_change_the_exit_status(study, capsys):
     study(STUDY.replace("[0.0, 0.9]", "[0.0, 2.0]"))
-    assert main("sweep study.toml --executor serial".split()) == 1
+    assert main(["sweep", "study.toml", "--executor", "serial"]) == 1
     assert "at 6 points; the first: InputError: shape" in capsys.readouterr().out

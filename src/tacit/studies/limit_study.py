@@ -58,7 +58,7 @@ class LimitStudy:
     fixed: dict[str, Any]
     measures: tuple[str, ...]
     data: tuple[Float, Float] | None = None
-    units: dict[str, bool] = field(default_factory=dict)
+    units: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, **point: Any) -> dict[str, Any]:
         """The measures of the limit at a point; raises if it did not converge."""

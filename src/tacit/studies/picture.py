@@ -18,7 +18,7 @@ _WIDE = 30  # ratio of the ends of an axis above which it is logarithmic
 
 
 def study_picture(data: xr.Dataset, level: float | None = None) -> Picture:
-    """A panel for every numeric measure. level: a value at which a map has a level line.
+    """A panel for every numeric measure. level: a value of the first one, shown as a line.
 
     Raises `InputError` if there are more than two parameters besides random draws, or no number to draw.
     """
@@ -33,8 +33,8 @@ def study_picture(data: xr.Dataset, level: float | None = None) -> Picture:
         )
 
     def draw(axes: Any) -> None:
-        for ax, each in zip(np.ravel(axes), panels, strict=True):
-            (_lines if count == 1 else _map)(ax, each, level)
+        for place, (ax, each) in enumerate(zip(np.ravel(axes), panels, strict=True)):
+            (_lines if count == 1 else _map)(ax, each, None if place else level)
 
     return Picture(draw, {"ncols": len(panels), "figsize": (1.0 + 3.9 * len(panels), 3.4)}, "sweep")
 
@@ -59,11 +59,20 @@ def _lines(ax: Any, data: xr.DataArray, level: float | None) -> None:
 
 def _map(ax: Any, data: xr.DataArray, level: float | None) -> None:
     (y, below, down), (x, beside, across) = (_axis(data[name]) for name in data.dims)
-    mesh = ax.pcolormesh(x, y, data.values, shading="nearest", rasterized=True)
+    edges = _edges(x, across), _edges(y, down)
+    mesh = ax.pcolormesh(*edges, data.values, rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label=_name(data))
-    if level is not None:
+    if level is not None and min(data.shape) > 1:
         ax.contour(x, y, data.values, levels=[level], colors="w", linewidths=1.2)
     ax.set(xscale=across, yscale=down, xlabel=beside, ylabel=below)
+
+
+def _edges(values: np.ndarray, scale: str) -> np.ndarray:
+    """The borders of cells around the values, half way between them on the axis."""
+    x = np.log(values) if scale == "log" else values
+    steps = np.diff(x) / 2 if len(x) > 1 else np.array([0.5])
+    edges = np.concatenate([x[:1] - steps[:1], x[:-1] + np.diff(x) / 2, x[-1:] + steps[-1:]])
+    return np.exp(edges) if scale == "log" else edges
 
 
 def _name(data: xr.DataArray) -> str:

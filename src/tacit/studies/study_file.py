@@ -114,7 +114,7 @@ def _values(value: Any, key: str) -> list[Any]:
         raise InputError(f"{key} needs numbers from, to and count, got {value}") from error
     spacing = _choice(value.get("spacing", "log"), _SPACINGS, f"{key}.spacing")
     if spacing == "linear":
-        return np.linspace(start, end, count).tolist()
+        return list(np.linspace(start, end, count).tolist())
     near = spacing == "near_one"
     ends = (1 - start, 1 - end) if near else (start, end)
     if min(ends) <= 0:
@@ -123,7 +123,7 @@ def _values(value: Any, key: str) -> list[Any]:
             f"{key}: from and to must be {where} with spacing = {spacing!r}, got {start:g} and {end:g}"
         )
     found = np.geomspace(*ends, count)
-    return (1 - found if near else found).tolist()
+    return list((1 - found if near else found).tolist())
 
 
 def _table(content: dict[str, Any], name: str) -> dict[str, Any]:
