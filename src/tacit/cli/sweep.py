@@ -29,13 +29,12 @@ import argparse
 import time
 from typing import Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_outputs, json_and_plot
+from tacit.cli.options import DONE, FAILED, add_outputs, json_and_plot
 from tacit.cli.terminal import in_words, say
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "sweep", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument("study", metavar="STUDY.toml", help="the description of the study")
     command.add_argument("--store", metavar="DIR", help="folder for finished points; resumes the study")
     command.add_argument(
@@ -44,10 +43,9 @@ def add(commands: Any) -> Any:
         help="processes (one for each core, the default), processes:N, serial, or dask:ADDRESS",
     )
     add_outputs(command, "all values", "draw the measures (png, pdf, svg)")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.parallel.executors import check_executor
     from tacit.show.output_files import check_outputs, write_json
     from tacit.studies.picture import study_picture
