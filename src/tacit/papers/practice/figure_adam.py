@@ -20,7 +20,7 @@ _BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual constants
 @figure(
     "practice/adam",
     quick={"samples": 8, "features": 16, "scale": 0.01, "rate": 1e-3, "steps": 20_000, "scales": 31},
-    paper={"samples": 20, "features": 60, "scale": 0.01, "rate": 1e-3, "steps": 60_000, "scales": 81},
+    paper={"samples": 20, "features": 60, "scale": 0.01, "rate": 1e-3, "steps": 20_000, "scales": 81},
     figsize=(7.2, 2.8),
     ncols=2,
     about=("Effective start",),

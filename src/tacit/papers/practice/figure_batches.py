@@ -14,10 +14,12 @@ from tacit.papers.measures import least
 from tacit.papers.practice.data import relative, sparse_problem, step_at_edge
 from tacit.show.figures import KERNEL, MUTED, RICH
 
+_UNTIL = 1e-7  # relative residual of runs: far below the distances that are compared
+
 
 @figure(
     "practice/batches",
-    quick={"samples": 8, "features": 16, "scale": 0.1, "edge": 0.05, "batches": [1, 2, 4, 8], "runs": 8},
+    quick={"samples": 8, "features": 16, "scale": 0.1, "edge": 0.05, "batches": [1, 2, 4, 8], "runs": 6},
     paper={
         "samples": 16,
         "features": 40,
@@ -61,7 +63,9 @@ class Batches:
             training = tacit.Training(step, batch=batch)
             count = runs if batch < samples else 1  # full batches leave nothing to chance
             draws = [np.random.default_rng([seed, batch, k]) for k in range(count)]
-            ends = np.array([tacit.descend(model, X, y, training, seed=rng).predictor for rng in draws])
+            ends = np.array(
+                [tacit.descend(model, X, y, training, until=_UNTIL, seed=rng).predictor for rng in draws]
+            )
             mean = ends.mean(axis=0)
             predicted = tacit.limit(model, X, y, training=training).predictor
             error = np.linalg.norm(ends.std(axis=0, ddof=1)) / np.sqrt(count) if count > 1 else 0.0

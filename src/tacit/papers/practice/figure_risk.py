@@ -19,13 +19,13 @@ _MARKERS = "os"
 @figure(
     "practice/risk",
     quick={
-        "samples": 40,
-        "features": 160,
-        "nonzero": 4,
+        "samples": 30,
+        "features": 100,
+        "nonzero": 3,
         "noise": 0.3,
         "ends": {"2": [0.01, 3.0], "3": [0.1, 3.0]},
-        "scales": 5,
-        "draws": 16,
+        "scales": 4,
+        "draws": 12,
     },
     paper={
         "samples": 100,
