@@ -7,15 +7,14 @@ at another seed.
 
     python benchmarks/claims.py                                 all figures, quick presets, 50 seeds
     python benchmarks/claims.py woodworth2020/fig1c --seeds 100
-    python benchmarks/claims.py woodworth2020/fig1c --write     and keep the answer: the record that tests
-                                                                read, and the page docs/claims.md
-    python benchmarks/claims.py woodworth2020 --same --write    code was moved, texts or thresholds changed:
-                                                                one seed is computed, and the record of all
-                                                                others stays if its values are the same
+    python benchmarks/claims.py woodworth2020/fig1c --write     and write the results: the record that tests
+    read, and the page docs/claims.md python benchmarks/claims.py woodworth2020 --same --write    after code
+    was moved, or texts or thresholds changed: one seed is computed, and the record of all others is kept if
+    its values are the same
 
-What is in the record and was made by the code as it is now is not computed again. Seeds that were in the
-record when the code of a figure changed count as seen: its thresholds may have been chosen to suit them.
-More seeds than that (`--seeds`) are fresh, and tell more.
+Records that the current code has made are not computed again. Seeds that were in the record when the code of
+a figure changed count as seen: its thresholds may have been chosen to suit them.
+Further seeds (`--seeds`) are fresh and therefore more informative.
 """
 
 from __future__ import annotations
@@ -265,14 +264,16 @@ def main() -> int:
     """Compute missing values and print the table; exit status 1 if a claim may fail too often."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("selection", nargs="*", default=["all"], help="figures or papers (default: all)")
-    parser.add_argument("--seeds", type=int, default=50, help="how many (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=50, help="number of seeds (default: %(default)s)")
     parser.add_argument("--preset", choices=("quick", "paper"), default="quick")
     parser.add_argument(
         "--values", type=Path, default=VALUES, help="folder for the results (default: %(default)s)"
     )
     parser.add_argument("--write", action="store_true", help=f"{RECORD.relative_to(ROOT)} and docs/claims.md")
     parser.add_argument(
-        "--same", action="store_true", help="keep what is recorded of figures that give the same at one seed"
+        "--same",
+        action="store_true",
+        help="keep the records of figures whose values at one seed are unchanged",
     )
     options = parser.parse_args()
     doubtful = 0

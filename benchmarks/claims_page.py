@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "claims.md"
 HEAD = """# Claims on any seed
 
 `tacit reproduce` tests every claim about a figure by comparing a measured number with a threshold. Most
-figures use random data or random initial weights: would their claims hold for other draws, too? The tables
+figures use random data or random initial weights: do their claims hold for other draws, too? The tables
 list every claim at the size of the quick preset, with its worst value over many seeds and the estimated
 probability that it fails at another seed. This probability must be at most 1 in 1,000.
 

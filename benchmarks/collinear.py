@@ -80,7 +80,12 @@ def main() -> None:
     parser.add_argument("--target", default="fat")
     parser.add_argument("--samples", type=int, default=60)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--references", type=int, default=1, help="draws that are compared with many digits")
+    parser.add_argument(
+        "--references",
+        type=int,
+        default=1,
+        help="number of draws that are compared with high-precision references",
+    )
     options = parser.parse_args()
     draw: Draw = lambda seed: spectra(seed, options.samples)  # noqa: E731
     if options.table:

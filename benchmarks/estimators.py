@@ -215,7 +215,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the splits (default: %(default)s)")
     parser.add_argument("--methods", default="", help="names with commas between them (default: all)")
     parser.add_argument("--out", type=Path, default=Path("estimators"))
-    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="the tables go there (default: OUT)")
+    parser.add_argument(
+        "--write", type=Path, metavar="PAGE.md", help="the page for the tables (default: OUT)"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     store = options.out / "results.jsonl"

@@ -101,7 +101,8 @@ def _kinds(lines: list[Line]) -> list[list[Line]]:
 
 
 def _verdicts(lines: list[Line]) -> str:
-    """On how many tables Tacit is within one standard error of the best competitor, with a row for each."""
+    """The number of tables on which Tacit is within one standard error of the best competitor, with a row for
+    each."""
     ours = [line for line in _ordered(lines) if line["method"] == "Tacit"]
     good = sum(line["within"] for line in ours)
     text = [

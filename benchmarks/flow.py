@@ -284,8 +284,10 @@ def levels_of(y: Float) -> Float:
 def main() -> None:
     """Parse the options, measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="the small problems only")
-    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="time for one run (60)")
+    parser.add_argument("--quick", action="store_true", help="only the small problems")
+    parser.add_argument(
+        "--limit", type=float, default=60, metavar="SECONDS", help="time limit for one run (default: 60)"
+    )
     options = parser.parse_args()
     print("flow            loss    method              seconds  x Tacit    error  to limit  note")
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -211,7 +211,8 @@ def show(rows: list[dict[str, Any]], cells: list[dict[str, Any]]) -> None:
         error = "-" if r["error"] is None else f"{r['error']:.1e}"
         numbers = f"{r['seconds']:9.4f} {ratio:>8} {error:>8}  {'yes' if r['done'] else 'NO':4}"
         print(f"{r['problem']:8} {r['alpha']:6.0e}  {r['method']:17} {numbers}  {r['note']}")
-    against = "Tacit, for want of python-flint" if rows[0]["error"] is None else "a 60-digit solution"
+    missing = rows[0]["error"] is None
+    against = "Tacit, because python-flint is not installed" if missing else "a 60-digit solution"
     print(f"error: relative distance to {against}. done: whether the method reports success.\n")
     print(f"Tacit on {rows[-1]['problem']} by depth and predictor scale: Newton steps, ms (! not converged)")
     print("depth" + "".join(f"{f'1e{exponent}':>10}" for exponent in EXPONENTS))
@@ -224,9 +225,11 @@ def show(rows: list[dict[str, Any]], cells: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Parse the options, measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="the small problem only")
-    parser.add_argument("--cap", type=float, default=30.0, metavar="SECONDS", help="time for one run (30)")
-    parser.add_argument("--json", metavar="FILE", help="write all numbers there, too")
+    parser.add_argument("--quick", action="store_true", help="only the small problem")
+    parser.add_argument(
+        "--cap", type=float, default=30.0, metavar="SECONDS", help="time limit for one run (default: 30)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="also write all numbers to this file")
     options = parser.parse_args()
     problems = [gaussian_problem(*size) for size in (SIZES[:1] if options.quick else SIZES)]
     for solve in METHODS.values():

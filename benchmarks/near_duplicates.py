@@ -173,8 +173,10 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cache", type=Path, help="folder where references are kept")
-    parser.add_argument("--references", action="store_true", help="compute the references only")
-    parser.add_argument("--json", type=Path, help="all numbers, a record for each problem")
+    parser.add_argument("--references", action="store_true", help="only compute the references")
+    parser.add_argument(
+        "--json", type=Path, help="write all numbers to this file, one record for each problem"
+    )
     options = parser.parse_args()
     cache, rows, unknown = Cache(options.cache, options.seed), [], []
     for index in range(options.problems):

@@ -67,7 +67,7 @@ def _options() -> argparse.Namespace:
         command = commands.add_parser(name)
         command.add_argument("--out", required=True, metavar="FILE.npz")
         command.add_argument("--seed", type=int, default=0)
-        command.add_argument("--seconds", type=float, default=1e9, help="no run begins later")
+        command.add_argument("--seconds", type=float, default=1e9, help="time after which no run begins")
         command.add_argument("--set", nargs="*", default=[], metavar="NAME=JSON")
     draw = commands.add_parser("draw")
     draw.add_argument("folder")

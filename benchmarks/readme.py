@@ -131,7 +131,7 @@ def written(page: str, text: str, record: Mapping[str, Any]) -> str:
             raise ValueError(f"{page} has {count} passages named {name}; there must be one")
     places, times = clocks(text), record["clocks"].get(page, [])
     if len(places) != len(times):
-        raise ValueError(f"{page} prints {len(places)} times, and {len(times)} are on record: make readme")
+        raise ValueError(f"{page} prints {len(places)} times, but {len(times)} are recorded: run make readme")
     for place, clock in reversed(list(zip(places, times, strict=True))):
         text = text[: place.start()] + clock + text[place.end() :]
     return text
@@ -178,13 +178,16 @@ def main() -> None:
     """Measure (unless --written is given) and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"default: all of {', '.join(PARTS)}")
-    parser.add_argument("--written", action="store_true", help="do not measure, take the record")
+    parser.add_argument("--written", action="store_true", help="write the recorded numbers without measuring")
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
-        parser.error(f"there is no part {', '.join(sorted(unknown))}")
+        parser.error(f"unknown part {', '.join(sorted(unknown))}")
     parts = [] if options.written else options.parts or list(PARTS)
     if TIMED & set(parts) and os.getloadavg()[0] > 0.5:
-        print("this machine is busy: run it again when it is not, times will be shorter", file=sys.stderr)
+        print(
+            "this machine is busy, so that times are too long: repeat the measurement on a quiet machine",
+            file=sys.stderr,
+        )
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     for part in parts:
         record[part] = PARTS[part]()

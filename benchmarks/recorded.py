@@ -129,7 +129,9 @@ def main() -> int:
     )
     parser.add_argument("do", choices=["record", "compare"])
     parser.add_argument("file")
-    parser.add_argument("--most", type=float, default=1e-13, help="that is let pass (default: %(default)s)")
+    parser.add_argument(
+        "--most", type=float, default=1e-13, help="largest difference that is allowed (default: %(default)s)"
+    )
     options = parser.parse_args()
     found = {name: answer(solve) for name, solve in progress(list(problems()), "problems")}
     if options.do == "record":

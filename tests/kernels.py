@@ -1,12 +1,15 @@
 """The numerical tests with the BLAS kernels of other CPUs: `make test-kernels`.
 
-OpenBLAS, in NumPy and in SciPy, chooses its kernels by the CPU, and NumPy its own loops. Sums are then added
-in another order and rounded otherwise: a threshold at the edge of what one machine gave fails on the next.
-OPENBLAS_CORETYPE makes OpenBLAS take the kernels of another CPU; NPY_DISABLE_CPU_FEATURES reduces NumPy's.
+OpenBLAS, in NumPy and in SciPy, selects its kernels by the CPU, and NumPy its own loops. The order of
+summation and therefore round-off differ between CPUs: a threshold close to the error on one machine fails on
+another.
+OPENBLAS_CORETYPE makes OpenBLAS use the kernels of another CPU; NPY_DISABLE_CPU_FEATURES restricts those of
+NumPy.
 
-    python tests/kernels.py            every kernel that runs here and NumPy reduced, with one and two threads
-    python tests/kernels.py --short    two kernels on the tests in which rounding tells most
-    python tests/kernels.py tests/solvers/interpolation/test_limit_rounding.py -k Metrics    these tests only
+    python tests/kernels.py            every kernel that runs here, and NumPy with fewer features, with one
+    and two threads python tests/kernels.py --short    two kernels, on the tests that are most sensitive to
+    round-off python tests/kernels.py tests/solvers/interpolation/test_limit_rounding.py -k Metrics    only
+    these tests
 """
 
 from __future__ import annotations
@@ -55,9 +58,9 @@ class Machine:
 
 
 def core_of(kernel: str) -> str:
-    """What OpenBLAS calls the kernels that it takes, or why there are none, in parentheses.
+    """The name of the kernels that OpenBLAS selects, or the reason why there are none, in parentheses.
 
-    Asked for by name it takes any, also those that the CPU cannot run: only work shows.
+    OpenBLAS accepts the name of any kernel, even if the CPU cannot run it, so a computation must be tried.
     """
     told = Machine(kernel).environment | {"OPENBLAS_VERBOSE": "2"}
     done = subprocess.run([sys.executable, "-c", _LOOK], env=told, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The core works with its dependencies only, and says which packages other features need."""
+"""The core works with its dependencies only, and errors name the packages that other features need."""
 
 import os
 import re

@@ -121,7 +121,7 @@ def test_pictures_on_pages_are_figures_of_the_registry():
 
 
 def test_links_on_pages_lead_to_files():
-    """Except links into the gallery."""
+    """All links except those into the gallery."""
     root = pages.ROOT
     texts = [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
     broken = []
@@ -182,7 +182,7 @@ def test_papers_that_pages_cite_are_listed():
 
 
 def test_errata_name_their_tests():
-    """Except errata that change no number."""
+    """All errata except those that change no number."""
     text = (pages.ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
     tests = "".join(path.read_text(encoding="utf-8") for path in (pages.ROOT / "tests").rglob("test_*.py"))
     files = {path.name for path in (pages.ROOT / "tests").rglob("test_*.py")}

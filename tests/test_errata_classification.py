@@ -23,7 +23,7 @@ def test_trajectories_may_leave_the_separating_cone_on_their_way():
 
 
 def accuracy_needed(Z, scale):
-    """The accuracy from which on the excess ℓ1 norm at margin 1 is below 5%, log-log between instants."""
+    """The accuracy at which the excess ℓ1 norm at margin 1 falls below 5%, with log-log interpolation."""
     least = linprog(np.ones(6), -np.hstack([Z, -Z]), -np.ones(len(Z))).fun
     at = np.geomspace(0.1 * scale, 300 * max(scale, 0.1), 20)
     w = directions(Z, scale, at)
@@ -35,7 +35,8 @@ def accuracy_needed(Z, scale):
 
 @pytest.mark.parametrize(("Z", "slope"), [(ONE, 1.0), (TWO, 0.15)])
 def test_the_accuracy_that_small_scales_need_shrinks_with_them_on_some_data_only(Z, slope):
-    """Figure 5(b) has slope 1 for all α, as here on one support vector; on two it has not, below α² = 1."""
+    """Figure 5(b) has slope 1 for all α, as for one support vector here, but for two it differs below α² =
+    1."""
     scales = np.array([1e-4, 1.0])
     needed = [accuracy_needed(Z, scale) for scale in scales]
     assert np.polyfit(np.log(scales), np.log(needed), 1)[0] == pytest.approx(slope, abs=0.05)

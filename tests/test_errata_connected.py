@@ -1,7 +1,7 @@
-"""Misprints about neurons and linear networks in Azulay et al. 2021, and what holds instead.
+"""Misprints about neurons and linear networks in Azulay et al. 2021, and the corrected statements.
 
-Each test shows the printed form failing and the corrected one holding, from the mathematics alone or from an
-ODE on the raw weights, and where the library computes the same thing, that it agrees.
+Each test shows that the printed form fails and the corrected one holds, by mathematics alone or by an ODE on
+the raw weights, and that Tacit agrees where it computes the same quantity.
 """
 
 import numpy as np
@@ -98,7 +98,8 @@ class TestTheorem2:
 
     @pytest.mark.parametrize(("shape", "sign"), [(0.0, 1), (0.5, -1), (0.9, 1), (-0.4, -1)])
     def test_mixing_the_two_constants_breaks_stationarity(self, shape, sign):
-        """∇q̂(w̃∞) + z = Xᵀν with 3/2 in both (or in neither), simulated; not with q̂' = √P and the z printed.
+        """Simulations satisfy ∇q̂(w̃∞) + z = Xᵀν with 3/2 in both terms (or in neither), but not with q̂' =
+        √P and the printed z.
 
         It holds for δ < 0 and for a < 0 too, which the theorem does not claim.
         """
@@ -116,14 +117,16 @@ class TestTheorem2:
         assert gap(tacit.limit(model, X, y).predictor, end) < 1e-8
 
     def test_a_change_of_sign_breaks_the_theorem_for_negative_balance(self):
-        """δ < 0 and a flips: the end is that of the other sign of a∞, and q is not minimal there."""
+        """If δ < 0 and a changes its sign, the end is that of the other sign of a∞, and q is not minimal
+        there."""
         X, y, direction = problem(1)
         model, a, w = neuron(1.0, -0.9, direction)
         run = neuron_flow(a, w, 1.0, X, y)
         assert run.output < 0 < a
         assert gap(neuron_end(a, w, X, y, -1), run.predictor) < 1e-8
         assert gap(neuron_end(a, w, X, y, 1), run.predictor) > 0.1
-        assert square(a * (X @ w), y)[0] < square(0 * y, y)[0]  # no flip without a loss above that of 0
+        # a changes its sign only if the loss is above that of 0
+        assert square(a * (X @ w), y)[0] < square(0 * y, y)[0]
         assert outside(X, model.potential().gradient(run.predictor)) > 0.02  # of the divergence from w̃(0)
         assert outside(X, tacit.Neuron(-a, w).potential().gradient(run.predictor)) < 1e-8  # from −w̃(0)
         assert gap(tacit.limit(model, X, y).predictor, run.predictor) < 1e-8
@@ -192,7 +195,7 @@ class TestNetworks:
         assert abs(distances[2] / distances[1] - 1) < 1e-4  # it converges to another point
 
     def test_theorem_3_for_one_neuron_in_closed_form(self):
-        """a → 0 with w as it is: w̃ → w* + a∞·P⊥w, far from w*; with w → 0 as well it is w*."""
+        """For a → 0 with fixed w: w̃ → w* + a∞·P⊥w, far from w*; if w → 0 as well, the limit is w*."""
         X, y, w = problem(6)
         smallest = np.linalg.pinv(X) @ y
         sign = np.sign(y @ (X @ w))
@@ -265,7 +268,7 @@ class TestAppendixF:
 
     @pytest.mark.parametrize("shape", [-0.4, 0.0, 0.3, 0.9])
     def test_hessian_at_the_start_has_three_halves(self, shape):
-        """∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B, by differences of ∇q; printed without the 3/2."""
+        """∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B, by differences of ∇q; the printed form lacks the 3/2."""
         _, _, direction = problem(10)
         model, a, w = neuron(1.7, shape, direction)
         u, start, delta = w / np.linalg.norm(w), a * w, a * a - w @ w

@@ -72,7 +72,8 @@ def test_the_lifted_flow_has_a_minus_and_a_two():
 
 @pytest.mark.parametrize("level", [0.3, 1.0])
 def test_the_scale_of_theorem_4_is_half_of_the_lifted_matrix(level):
-    """[U; V][U; V]ᵀ = α²k·I ends at the minimizer of Q_μ with 2μ² = α²k; with μ² = α²k it is another."""
+    """[U; V][U; V]ᵀ = α²k·I ends at the minimizer of Q_μ with 2μ² = α²k; with μ² = α²k the minimizer
+    differs."""
     rng = np.random.default_rng(1)
     frame = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     X = np.einsum("ia,na,ja->nij", frame, rng.standard_normal((2, 3)), frame)
@@ -103,7 +104,7 @@ def test_the_lifted_gram_matrix_is_half_of_that_of_the_measurements():
 
 
 def test_equation_89_has_the_wrong_dimension():
-    """‖y(0)‖² ≤ 128kd²α⁴Λ; the printed 128kd³α⁴Λ² fails for small Λ: another degree in the X_n."""
+    """‖y(0)‖² ≤ 128kd²α⁴Λ; the printed 128kd³α⁴Λ² has another degree in the X_n and fails for small Λ."""
     rng, size, width = np.random.default_rng(0), 2, 10
     U, V = rng.standard_normal((2, size, width))
     assert np.linalg.norm(np.vstack([U, V]) @ np.vstack([U, V]).T - width * np.eye(4), 2) < 8 * math.sqrt(
@@ -119,7 +120,7 @@ def test_equation_89_has_the_wrong_dimension():
 
 
 def test_equation_94_is_upside_down_in_its_third_term():
-    """What (97) needs, α²λk/(√Λ(4+16Λ/λ)) ≥ 2Y, holds from k = 8Y√Λ(λ+4Λ)/(α²λ²) on, and not before."""
+    """The condition of (97), α²λk/(√Λ(4+16Λ/λ)) ≥ 2Y, holds if and only if k ≥ 8Y√Λ(λ+4Λ)/(α²λ²)."""
     low, high, size, alpha = 0.3, 0.7, 50.0, 0.01
 
     def left(k):
@@ -131,7 +132,8 @@ def test_equation_94_is_upside_down_in_its_third_term():
 
 
 def test_the_second_bound_of_theorem_9_exceeds_the_first():
-    """Whatever λ, Λ, μ, γ and r: it does not tell whether W follows its tangent flow or stays where it is."""
+    """For all λ, Λ, μ, γ and r, the bound is too large to distinguish W following its tangent flow from W at
+    rest."""
     rng = np.random.default_rng(0)
     for low, ratio, mu, spread, r in 10 ** rng.uniform(-3, 3, (2000, 5)):
         high, gamma = low * (1 + ratio), mu * spread

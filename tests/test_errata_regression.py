@@ -1,4 +1,4 @@
-"""Misprints about regression in Woodworth et al. 2020 and Azulay et al. 2021, and what holds instead.
+"""Misprints about regression in Woodworth et al. 2020 and Azulay et al. 2021, and the corrected statements.
 
 Each test shows the printed form failing and the corrected one holding, from the mathematics alone or from an
 ODE on the raw weights, and where the library computes the same thing, that it agrees.
@@ -55,7 +55,7 @@ def distance_by_minimization(beta, alpha):
 
 
 def slope_of(loss, w):
-    """Central differences, good to about 1e-9."""
+    """Central differences, accurate to about 1e-9."""
     steps = 1e-6 * np.eye(w.size)
     return np.array([(loss(w + step) - loss(w - step)) / 2e-6 for step in steps])
 
@@ -90,7 +90,7 @@ class TestWoodworth:
 
     @pytest.mark.parametrize("z", [0.1, 1.0, 8.0, 200.0])
     def test_quartic_has_two_real_roots_and_r_is_the_smallest(self, z):
-        """The printed "unique real root" leaves open which; the distance to the weights is the smaller."""
+        """The printed "unique real root" is ambiguous; the distance of the weights is the smaller one."""
         roots = np.roots(distance_quartic(z))
         real = np.sort(roots[np.abs(roots.imag) < 1e-4 * np.abs(roots)].real)
         assert len(real) == 2
@@ -114,7 +114,8 @@ class TestWoodworth:
     @pytest.mark.every(6)
     @pytest.mark.parametrize("depth", [2.1, 3, 4, 10, 50])
     def test_deep_potential_in_closed_form_and_at_both_ends(self, depth):
-        """q_D = zs − (D−2)/2·[(1−s)^{−2/(D−2)} + (1+s)^{−2/(D−2)} − 2] is ∫h_D⁻¹ (the paper leaves it there).
+        """q_D = zs − (D−2)/2·[(1−s)^{−2/(D−2)} + (1+s)^{−2/(D−2)} − 2] is ∫h_D⁻¹ (the paper does not evaluate
+        the integral).
 
         Small z: (D−2)z²/4D. Large z: |z| − (D/2)|z|^{2/D} + (D−2)(1 − 2^{−D/(D−2)}).
         """
@@ -157,9 +158,9 @@ class TestWoodworth:
             assert (np.hstack([X, -X]).T @ integral).shape != plus.shape[1:]
 
     def test_l1_bound_of_theorem_2_is_not_the_one_proved(self):
-        """The proof needs (1 − ε')‖β‖₁ ≤ Q/log(1/α²), ε' = ε/(2+ε): it fails at the α stated.
+        """The proof needs (1 − ε')‖β‖₁ ≤ Q/log(1/α²), ε' = ε/(2+ε), which fails at the stated α.
 
-        What it gives is α ≤ min{1, √B, (2(1+2ε)B)^{−(2+ε)/2ε}, exp(−d(2+ε)/2εB)}, B = ‖β_ℓ1‖₁.
+        The proof gives α ≤ min{1, √B, (2(1+2ε)B)^{−(2+ε)/2ε}, exp(−d(2+ε)/2εB)}, B = ‖β_ℓ1‖₁.
         """
         eps, B, d = mpf("0.1"), mpf(1), 1
         stated, proved = stated_bound(eps, B, d), proved_bound(eps, B, d)
@@ -238,7 +239,7 @@ class TestAppendicesOfWoodworth:
         assert 4 * mu * low - spent == pytest.approx(3 * mu * low)
 
     def test_unobserved_entries_move_at_fixed_width(self):
-        """The flow of Figure 5, with the width taken out by a QR decomposition of [U; V]ᵀ."""
+        """The flow of Figure 5, with the width reduced by a QR decomposition of [U; V]ᵀ."""
         rng = np.random.default_rng(0)
         truth, seen = np.outer(*rng.standard_normal((2, 10))), rng.permutation(100).reshape(10, 10) < 60
 
@@ -265,7 +266,7 @@ class TestAppendicesOfWoodworth:
 class TestAzulay:
     @pytest.mark.parametrize("seed", range(3))
     def test_biased_start_ends_at_the_bregman_projection(self, seed):
-        """Theorem 1, Appendix A: argmin of D_Q(w, w(0)), not of Q_k, once w(0) ≠ 0."""
+        """Theorem 1, Appendix A: argmin of D_Q(w, w(0)), not of Q_k, if w(0) ≠ 0."""
         X, y = gaussian_problem(5, 12, nonzero=2, seed=seed)
         a, b, c, d = weights = np.random.default_rng(seed).standard_normal((4, 12))
         k = (b**2 - a**2 - d**2 + c**2) ** 2 + 4 * (a * c + b * d) ** 2

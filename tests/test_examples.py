@@ -15,7 +15,7 @@ from matplotlib.image import imread
 pytestmark = pytest.mark.any_cpu
 
 EXAMPLES = sorted((pages.ROOT / "examples").glob("*.py"))
-SHORTER = {"digits_torch": ["20"]}  # of training, in steps
+SHORTER = {"digits_torch": ["20"]}  # length of the training, in steps
 NEEDS_TORCH = {path for path in EXAMPLES if "import torch" in path.read_text(encoding="utf-8")}
 
 
@@ -32,7 +32,7 @@ def test_it_runs_and_writes_its_picture(example, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "picture: picture.png" in done.stdout
     picture = imread(tmp_path / "picture.png")[..., :3]
-    # three panels next to each other, with something coloured in each: axes and words are black
+    # three adjacent panels, each with coloured elements (axes and text are black)
     assert picture.shape[1] > 3 * picture.shape[0]
     assert all(np.ptp(part, axis=2).max() > 0.3 for part in np.array_split(picture, 3, axis=1))
 

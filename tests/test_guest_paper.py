@@ -38,7 +38,7 @@ def installed(folder, package="guest2030"):
 
 
 def forget():
-    """What was found and imported."""
+    """The papers that were found, and the modules that were imported."""
     for each in (catalogue.papers, catalogue._modules_by_key, pages.errata, pages.remarks):
         each.cache_clear()
     for kept in (sys.modules, _FIGURES.registered, _THEOREMS.registered):
@@ -48,7 +48,7 @@ def forget():
 
 @pytest.fixture
 def guest(tmp_path, monkeypatch):
-    """The folder that it is installed in."""
+    """The folder in which it is installed."""
     folder = installed(tmp_path / "site")
     monkeypatch.syspath_prepend(folder)
     forget()

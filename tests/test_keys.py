@@ -63,9 +63,9 @@ def forget():
 
 @pytest.fixture
 def guest(tmp_path, monkeypatch):
-    """Write a module of a paper that is not there: beside those of Tacit, and forgotten afterwards."""
+    """Write a module of a fictitious paper beside those of Tacit, and remove it afterwards."""
     monkeypatch.setattr(tacit.papers, "__path__", [*tacit.papers.__path__, str(tmp_path / "papers")])
-    monkeypatch.setattr(tacit.papers, "guest2030", None, raising=False)  # what an import leaves is taken back
+    monkeypatch.setattr(tacit.papers, "guest2030", None, raising=False)  # undo the effects of the import
 
     def write(name, content):
         file = tmp_path / "papers" / "guest2030" / f"{name}.py"
@@ -147,7 +147,7 @@ def test_a_key_of_a_paper_is_not_taken_by_others():
 
 @pytest.mark.parametrize("key", [entry.key for entry in figures()])
 def test_a_figure_is_where_one_looks_for_it(key):
-    """Figure 1c in figure1….py, what the paper does not have in figure_….py."""
+    """Figure 1c is in figure1….py, and figures that the paper does not have are in figure_….py."""
     file, number = _FIGURES.module_of(key).rpartition(".")[2], re.search(r"/fig([\d.]+)", key)
     numbers = re.findall(r"\d+", file)
     assert file.startswith("figure" if number else "figure_")
@@ -181,7 +181,7 @@ print(json.dumps(imported), file=sys.stderr)
 
 
 def test_one_figure_or_theorem_imports_no_other(tmp_path):
-    """Of the papers themselves, which say their titles and items, only these."""
+    """Only these packages of papers, which contain titles and items, are imported."""
     asked = [("figures", entry.key) for entry in figures()] + [("theorems", each.key) for each in theorems()]
     code = [sys.executable, "-c", LOOK, str(tmp_path), json.dumps(asked)]
     run = subprocess.run(code, capture_output=True, text=True, check=True)

@@ -90,7 +90,7 @@ def test_a_wrong_arrow_is_found(name, source):
 
 
 def graph(sources):
-    """Who imports whom, of these modules; a package that is imported with what it has in it is not meant."""
+    """The imports among these modules, without packages that are imported together with their modules."""
     found = {}
     for name, source in sources.items():
         others = set(imports(ast.parse(source))) & set(sources)
@@ -171,7 +171,7 @@ def test_figures_and_theorems_use_what_users_use():
 
 
 def test_what_is_not_installed_with_tacit_is_imported_where_it_is_said():
-    """Each in a `with needed(…)`, or in a module that is reached through one."""
+    """Each import is inside `with needed(…)`, or in a module that is imported inside one."""
     extras = {
         "jax": {"tacit.autodiff"},
         "torch": {"tacit.networks.in_torch", "tacit.networks.dense"},
@@ -185,7 +185,7 @@ def test_what_is_not_installed_with_tacit_is_imported_where_it_is_said():
 
 
 def test_only_estimators_need_scikit_learn():
-    """But for a loader of images, which asks it for files."""
+    """Except a loader of images, which downloads files through it."""
     needing = {
         name
         for name, path in MODULES.items()

@@ -66,9 +66,9 @@ def test_it_works_over_leading_axes_and_in_jax():
 @pytest.mark.parametrize("name", ["exp", "logistic"])
 @pytest.mark.parametrize("margin", [-700.0, -30.0, -1.0, 0.0, 1e-3, 2.0, 39.0, 41.0, 700.0])
 def test_losses_of_margins_are_those_of_many_digits(name, margin):
-    """ℓ, −ℓ' and −d(log −ℓ')/dm, from derivatives of the formula that mpmath takes."""
+    """ℓ, −ℓ' and −d(log −ℓ')/dm, from derivatives of the formula by mpmath."""
     loss = as_loss(name)
-    with mpmath.workdps(700):  # of which e⁻⁷⁰⁰ leaves enough
+    with mpmath.workdps(700):  # enough digits for e⁻⁷⁰⁰
         m, one = mpmath.mpf(margin), mpmath.mpf(1)
         term = {"exp": lambda m: mpmath.exp(-m), "logistic": lambda m: mpmath.log(one + mpmath.exp(-m))}[name]
         slope = {"exp": lambda m: mpmath.exp(-m), "logistic": lambda m: one / (one + mpmath.exp(m))}[name]

@@ -37,12 +37,13 @@ WAYS = {
 }
 NEW = np.linspace(-1, 1, 3 * D).reshape(3, D)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+TRAINING = tacit.Training(0.02, momentum=0.5)
 W = np.array([0.6, 0.3])  # a predictor in the domain of the derived potential
 
 
 @jax.jit
 def compiled_squares(theta):
-    """A callable that can be imported by name, but is not a plain function."""
+    """A callable that can be imported by name but is not a plain function."""
     return squares(theta)
 
 
@@ -110,6 +111,13 @@ def completed():
     return tacit.limit(tacit.Factorization.gaussian((2, 3), 4, 0.5), commuting, [1.0, 2.0])
 
 
+def descent():
+    """A run and its prediction, which states how long it took: two predictions would differ in that."""
+    found = tacit.descend(tacit.Diagonal(2, 0.5), TABLE, Y, TRAINING, until=1e-6)
+    assert found.prediction.converged
+    return found
+
+
 RESULTS = {
     "limit": lambda: tacit.limit(tacit.Diagonal(2, 0.1), TABLE, Y),
     "limit in units": lambda: tacit.limit(tacit.Diagonal(2, 0.1), X, Y, intercept=True, standardize=True),
@@ -121,8 +129,15 @@ RESULTS = {
     "margin path": lambda: tacit.margin_path(TABLE, LABELS, [1.0, 0.1]),
     "decay path": lambda: tacit.decay_path(tacit.Diagonal(2, 2.0), TABLE, Y, 0.1, X_test=X, y_test=Y),
     "explanation": lambda: tacit.explain(TABLE, Y, np.linalg.pinv(X) @ Y),
+    "run": descent,
+    "audit": lambda: tacit.audit([*made("run").weights.values()], TABLE),
+    "audited model": lambda: made("audit").model,
+    "effective model": lambda: made("run").effective,
+    "limit of training": lambda: tacit.limit(tacit.Diagonal(2, 0.5), TABLE, Y, training=TRAINING),
     "risk": lambda: tacit.risk(tacit.Diagonal(2, 0.5), np.ones(D), 0.5, 3, draws=2),
     "saddle path": lambda: tacit.saddle_path(TABLE, Y, intercept=True),
+    "average of a saddle path": lambda: made("saddle path").average(2.0),
+    "events of a saddle path": lambda: made("saddle path").events,
     "sweeping path": lambda: tacit.sweeping_path(X, LABELS, [1.0, 0.1]),
     "stability": lambda: tacit.support_stability(X, LABELS),
     "certificate": lambda: tacit.certify(tacit.Diagonal(2, 0.1), X, Y, np.linspace(-1, 1, D)),
@@ -210,6 +225,7 @@ THINGS = {
     "nuclear": potentials.Nuclear(),
     "guest's potential": Cosh(),
     "guest of a diagonal network": ArcSine(-4.0),
+    "training": TRAINING,
     "status": tacit.Status.STALLED,
     "square": losses.Square("sum"),
     "exponential": losses.Exponential(),
@@ -258,8 +274,9 @@ def attributes(thing):
 def check_same(one, other, where, seen):
     """Equal through all public attributes.
 
-    Numbers that are computed on demand may differ by round-off (a copy has arrays of another layout, which
-    are added in another order); 1e-12 of the largest entry is a thousand times what has been seen.
+    Numbers that are computed on demand may differ by round-off (arrays of a copy have another memory layout
+    and therefore another order of summation); 1e-12 of the largest entry is a thousand times the largest
+    difference seen.
     """
     assert type(one) is type(other), where
     if isinstance(one, float) or getattr(one, "dtype", np.dtype(object)).kind in "fc":
@@ -373,7 +390,7 @@ def test_without_its_function_a_result_says_what_it_said_and_refuses_the_rest():
     w = found.potential.origin + 0.1
     slope = found.potential.gradient(w)
     again = pickle.loads(pickle.dumps(found))
-    again = pickle.loads(pickle.dumps(again))  # as a pool passes on results of another pool
+    again = pickle.loads(pickle.dumps(again))  # as if a pool passed on results of another pool
     assert again.summary() == found.summary() and again.to_dict() == found.to_dict()
     np.testing.assert_array_equal(again.theta0, found.theta0)
     np.testing.assert_array_equal(again.potential.gradient(w), slope)  # computed before
@@ -411,7 +428,7 @@ def test_what_was_computed_before_needs_no_function(make):
 
 @pytest.mark.thorough
 def test_every_public_class_is_among_them():
-    """Also those of which others are subclasses."""
+    """This includes classes that have subclasses."""
     things = [*map(made, RESULTS | MORE), *THINGS.values(), *ERRORS.values()]
     seen = {type(each).__name__ for thing in things for each in (thing if type(thing) is tuple else (thing,))}
     seen |= {base.__name__ for thing in THINGS.values() for base in type(thing).__mro__}

@@ -1,4 +1,4 @@
-"""Importing and using Tacit leaves everything global as it was: one process, all verbs."""
+"""Importing and using Tacit changes no global state: one process, all verbs."""
 
 import json
 import os
@@ -117,7 +117,7 @@ print(json.dumps(changed))
 
 
 def test_every_verb_leaves_what_is_global_as_it_was(tmp_path):
-    """In a process in which nobody has imported JAX, whose import draws from NumPy's generator."""
+    """In a process that has not imported JAX, whose import draws from NumPy's generator."""
     ran = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The tests themselves: their markers mean something, and their folders are those of the source."""
+"""The tests themselves: their markers are effective, and their folders are those of the source."""
 
 import ast
 from pathlib import Path
@@ -25,7 +25,7 @@ def marked_every():
 
 
 def test_of_many_cases_there_are_many():
-    """A test without parameters has one case, of which none is left out."""
+    """A test without parameters has a single case, which is never skipped."""
     found = dict(marked_every())
     assert len(found) > 100
     assert not [name for name, decorators in found.items() if len(decorators) < 2]
@@ -36,7 +36,7 @@ def test_files_that_kernels_name_exist():
 
 
 def test_every_file_has_a_name_of_its_own():
-    """pytest imports test files by their names alone."""
+    """pytest identifies test files by their names alone."""
     assert len(FILES) == len(list(TESTS.rglob("test_*.py")))
 
 

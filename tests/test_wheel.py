@@ -1,4 +1,4 @@
-"""What users install: the wheel, built from these sources, in an environment without them."""
+"""The wheel that users install, built from these sources, in an environment without them."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ import tacit
 pytestmark = pytest.mark.any_cpu
 
 SOURCES = pages.ROOT / "src" / "tacit"
-DATA = {  # what the report shows beside what it computes
+DATA = {  # parts of the report that are not computed
     *(f"tacit/report/networks/woodworth2020/{name}.json" for name in ("fig6c", "fig6d", "fig8")),
     *(f"tacit/report/networks/woodworth2020/{name}.png" for name in ("fig6c", "fig6d", "fig8")),
 }
@@ -24,13 +24,13 @@ DATA = {  # what the report shows beside what it computes
 
 @pytest.fixture
 def folder():
-    """A temporary one, gone afterwards: an environment is hundreds of megabytes."""
+    """A temporary folder, which is removed afterwards because an environment has hundreds of megabytes."""
     with tempfile.TemporaryDirectory() as made:
         yield Path(made)
 
 
 def run(*command, cwd):
-    """What a command prints, outside of the source tree and with no path to it."""
+    """The output of a command that runs outside the source tree, without a path to it."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
         [str(each) for each in command], cwd=cwd, env=outside, capture_output=True, text=True
@@ -40,7 +40,7 @@ def run(*command, cwd):
 
 
 def built(folder):
-    """The wheel, built as pip builds it; skips where no package index has what that takes."""
+    """The wheel, built by pip; skips the test if the build requirements are not available."""
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
     probe = [*pip, "download", "--no-deps", "--dest", str(folder / "probe"), "hatchling"]
     if subprocess.run(probe, capture_output=True).returncode:
@@ -64,7 +64,7 @@ def test_the_wheel_has_every_module_and_what_the_report_shows(folder):
 
 @pytest.mark.thorough
 def test_it_works_in_an_environment_of_its_own(folder):
-    """With the versions that these tests run with, and with the core alone: no extra, no tools."""
+    """With the versions of this environment, and with the core alone, without extras and tools."""
     wheel, home = built(folder), folder / "environment"
     constraints = folder / "constraints.txt"
     known = {each.name: each.version for each in distributions() if each.name.lower() != "tacit"}

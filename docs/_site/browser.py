@@ -51,7 +51,7 @@ def looked_at(browser, path, name, pictures):
                 page.screenshot(path=pictures / f"{name.with_suffix('')}-{size}-{scheme}.png", full_page=True)
         if page.evaluate(WIDER):
             yield f"{name} ({size}): it is wider than the screen"
-        yield from (f"{name} ({size}): the console says: {text}" for text in said)
+        yield from (f"{name} ({size}): the console reports: {text}" for text in said)
         fetched = {url for url in asked if not url.startswith(("file:", "data:", "blob:"))}
         yield from (f"{name} ({size}): {url} is requested from the network" for url in sorted(fetched))
         view.close()

@@ -20,7 +20,7 @@ THEIRS = {"sg-tag-list"}  # sphinx-gallery repeats this empty element in each se
 FORMULAS = ("theory", "models")  # every page in these folders must contain a typeset formula
 NOT_TEXT = {"code", "pre", "script", "style", "math"}
 LATEX = re.compile(r"\$|\\[A-Za-z]{2,}")  # a formula that was not recognized
-EXPLAINED = (  # what readers search for, as entries of the glossary
+EXPLAINED = (  # terms that readers search for, as entries of the glossary
     "implicit bias",
     "implicit regularization",
     "ntk",
@@ -84,9 +84,9 @@ class Page(HTMLParser):
 
 
 def unreadable(page):
-    """What makes a page inaccessible to screen readers, one line each."""
+    """Properties that make a page inaccessible to screen readers, one line each."""
     if not page.language:
-        yield "its language is not said (lang)"
+        yield "its language is not specified (lang)"
     if "main" not in page.tags:
         yield "it has no main part"
     for picture in page.silent:

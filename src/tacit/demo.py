@@ -59,12 +59,12 @@ class Sweep:
 def demo(out: str, seed: int = 0) -> bool:
     """Compute the limits and one flow of the raw weights, print a table and draw the figure.
 
-    Returns whether every limit is certified and the flow ends at the limit of its model.
+    Return whether every limit is certified and the flow ends at the limit of its model.
     """
     make_folder(out)
     target = check_output(Output(Path(out) / "demo.png", "png", "demo"))
     print(f"Sparse regression: {_SAMPLES} samples, {_FEATURES} features, 5 of them relevant, noise 0.1.")
-    print("A depth-2 diagonal network fits the data exactly. The initialization decides which solution:\n")
+    print("A depth-2 diagonal network fits the data exactly. The initialization determines the solution:\n")
     sweep = _sweep(sparse_regression(_SAMPLES, _FEATURES, seed=seed))
     print(_table(sweep))
     save_figure(lambda axes: draw(sweep, axes), target, "demo", figsize=(11.4, 3.4), ncols=3)

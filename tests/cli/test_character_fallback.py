@@ -1,4 +1,4 @@
-"""Printed text in ASCII, and numbers close to special values, remain distinguishable."""
+"""Text printed in ASCII, and numbers close to special values, remain distinguishable."""
 
 import os
 import subprocess

@@ -242,7 +242,7 @@ def test_a_file_is_ours_only_where_its_mark_and_kind_are(limit):
 
 
 def test_what_another_command_wrote_is_not_replaced(run):
-    """Also not a model by scores of the same fit, nor a picture by another one."""
+    """Scores do not replace the model of the same fit, and one picture does not replace another."""
     fit = "fit genes.csv --target response --scale 0.1"
     limit, flow = (f"{verb} genes.csv --target response" for verb in ("limit", "flow"))
     assert run(f"{fit} --save model.json --json fit.json --plot fit.svg")[0] == 0
@@ -270,7 +270,7 @@ def test_what_another_command_wrote_is_not_replaced(run):
     assert run(f"{limit} --json old.json")[0] == 0  # early versions wrote marks without the kind of result
 
 
-def test_an_empty_file_is_nobodys(limit):
+def test_an_empty_file_may_be_replaced(limit):
     """Empty files, as made by mktemp or left by a full disk, may be replaced."""
     Path("empty.json").touch()
     assert limit("--json empty.json")[0] == 0
@@ -332,7 +332,7 @@ def test_debug_may_stand_before_the_command(run):
         run("--debug limit none.csv")
 
 
-def test_what_nobody_expected_is_one_line_too(limit, monkeypatch):
+def test_an_unexpected_exception_is_reported_in_one_line(limit, monkeypatch):
     monkeypatch.setattr("tacit.verbs.limit.limit", lambda *arguments, **options: 1 / 0)
     refused(limit(), "ZeroDivisionError", status=1)
 

@@ -134,8 +134,8 @@ def test_parameters_reach_the_theorems_that_have_them(regression, capsys):
         given |= {name: value for name, value in known.items() if name in entry.needs}
         expected = check(verdict["key"], model, **given).to_dict()
         assert verdict["assumptions"] == expected["assumptions"]
-        # Within one check limits start from those at nearby scales, and agree with others to round-off, of
-        # which differences of their norms leave up to 6e-8 of themselves; ten times that is allowed.
+        # Within one check, limits start from those at nearby scales and agree with separate ones to
+        # round-off; relative differences of their norms are up to 6e-8, and ten times that is allowed.
         for found, alone in zip(verdict["bounds"], json.loads(json.dumps(expected["bounds"])), strict=True):
             assert found == {
                 name: pytest.approx(each, rel=6e-7) if isinstance(each, float) else each

@@ -59,7 +59,8 @@ def test_json_has_the_numbers_of_the_library(flow, flags, model):
     assert (status, err) == (0, "")
     found, run = json.loads(out), tacit.flow(model, X, Y, at=[3, 9, 14])
     assert found["accuracy"] == [3, 9, 14] and found["converged"] and found["target"] == "response"
-    # Arrays that lie elsewhere in memory may round otherwise, which a flow keeps down to its own 1e-8 only.
+    # Arrays at other memory addresses may be rounded differently, and flows agree to their tolerance of 1e-8
+    # only.
     predictors = (np.squeeze(w) for w in (found["predictor"], run.predictor))
     np.testing.assert_allclose(*predictors, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(found["time"], run.time, rtol=1e-7)

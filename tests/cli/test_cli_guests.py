@@ -1,4 +1,4 @@
-"""Files of the user: their output is not a result, and their errors are reported with the line."""
+"""Files of the user: their output is kept apart from results, and their errors are reported with the line."""
 
 import json
 import re

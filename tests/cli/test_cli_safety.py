@@ -189,7 +189,7 @@ def test_predictions_beyond_floats_are_refused_by_row(tmp_path, capsys):
         warnings.simplefilter("error")
         assert main(["predict", str(model), str(data)]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and "the prediction for row 2 leaves the range of floats" in err and "1e+308" in err
+    assert out == "" and "the prediction for row 2 leaves the floating-point range" in err and "1e+308" in err
     check_text(err, lines=1)
 
 

@@ -22,7 +22,7 @@ def busy(options):
         try:
             time.sleep(0.05)
         except KeyboardInterrupt:
-            pass  # as libraries do in which nobody can raise
+            pass  # as libraries do where an exception cannot be raised
     return 0
 command._run = busy
 sys.exit(main("limit x.csv".split()))
@@ -82,8 +82,8 @@ def test_libraries_that_do_not_listen_are_ended_within_a_second(tmp_path):
     assert (done.returncode, done.stderr) == (130, b"tacit: interrupted\n")
 
 
-def test_whoever_ignores_interrupts_is_not_ended(tmp_path):
-    """As a program in the background of a shell does, for which Ctrl-C is not meant."""
+def test_commands_that_ignore_interrupts_are_not_ended(tmp_path):
+    """Programs that a shell runs in the background ignore Ctrl-C."""
     program = STUBBORN.format(handler="signal.SIG_IGN").replace("+ 30", "+ 2")
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -1,4 +1,4 @@
-"""Many figures: by several processes, none of them twice, and none left behind."""
+"""Many figures: several processes make each figure once, and no process remains."""
 
 import importlib
 import json
@@ -54,7 +54,7 @@ def contents():
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_can_be_made_is_made_and_the_table_has_all(run, jobs, monkeypatch):
-    if jobs == 1:  # it would be the end of this process
+    if jobs == 1:  # it would end this process
         monkeypatch.delitem(registry._FIGURES.registered, "quick2031/dead")
     status, out, err = run(f"reproduce quick2031 --jobs {jobs} --out out")
     assert status == 1
@@ -90,7 +90,7 @@ def test_a_finished_figure_is_not_made_again(run, monkeypatch):
     assert len(made) == 8
 
     def again(flags=""):
-        """Which figures were written anew."""
+        """The figures that were written again."""
         status, out, err = run(line + flags)
         assert (status, err) == (0, "")
         found = {path for path in made if path.stat().st_mtime_ns != made[path]}
@@ -152,13 +152,14 @@ def test_a_folder_with_everything_needs_no_right_to_write(run, monkeypatch):
     without_failures(monkeypatch)
     line = "reproduce quick2031 --jobs 1 --out out"
     run(line)
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: 1 / 0)  # how a folder is tried
+    # used to test whether a folder is writable
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: 1 / 0)
     status, out, err = run(line)
     assert (status, err) == (0, "") and out.count("  kept") == 2
 
 
 def damaged(content, path, value):
-    """A copy in which what the path leads to is another value, or missing."""
+    """A copy in which the value at the path is replaced or removed."""
     copy = json.loads(json.dumps(content))
     place = copy
     for step in path[:-1]:
@@ -185,7 +186,7 @@ def test_an_incomplete_json_is_no_finished_figure(run, monkeypatch):
         for value in (None, [[]], {}, "odd"):
             changed = damaged(content, place, value)
             if place == ("caption",) and value == "odd":
-                continue  # words may be any
+                continue  # any text is valid
             if place[-1] in ("text", "threshold", "preset") and value == "odd":
                 continue
             if place in (("parameters",), ("made_with",)) and value == {}:
@@ -215,7 +216,7 @@ def test_json_has_those_from_before_too_and_their_verdicts_count(run, monkeypatc
 
 
 def alive(process):
-    """Is it there, and no zombie?"""
+    """Whether the process is running and not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -225,7 +226,7 @@ def alive(process):
 @pytest.mark.every(2)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_whoever_is_stopped_leaves_no_process_and_nothing_false(tmp_path, sent, status):
+def test_an_interrupted_run_leaves_no_process_and_no_incomplete_file(tmp_path, sent, status):
     support = Path(importlib.import_module("oracles").__file__).parent
     paths = os.pathsep.join([str(support), *filter(None, sys.path)])
     environment = os.environ | {"QUICK_FIGURES": str(tmp_path), "PYTHONPATH": paths}

@@ -1,4 +1,4 @@
-"""Whoever does not read what is printed gets the files and the status all the same."""
+"""A closed pipe changes neither the files nor the exit status of a command."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def data(tmp_path, monkeypatch):
 
 
 def shell(line):
-    """Run by bash: the status of the first command of the pipe, and what came out."""
+    """Run by bash: the status of the first command of the pipe, and the output."""
     done = subprocess.run(
         ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=120
     )
@@ -35,9 +35,10 @@ def shell(line):
 
 @pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize("way", [">&-", "2>&-", "<&- >&- 2>&-", "| true", "2>&1 | true"])
-def test_the_work_is_done_for_nobody_too(line, way):
+def test_commands_finish_when_no_process_reads_their_output(line, way):
     status, made = LINES[line]
-    unbuffered = "PYTHONUNBUFFERED=1 " if way == "| true" else ""  # the first line finds that nobody reads
+    # the first line already fails to be written
+    unbuffered = "PYTHONUNBUFFERED=1 " if way == "| true" else ""
     found, out, err = shell(f"{unbuffered}{TACIT} {line} {way}")
     assert found == status
     assert made is None or Path(made).stat().st_size > 0
@@ -47,7 +48,7 @@ def test_the_work_is_done_for_nobody_too(line, way):
 
 
 def test_a_reader_who_has_enough_does_not_end_the_work():
-    """More is printed than a pipe holds, after its reader has gone."""
+    """The output exceeds the buffer of a pipe whose reader has exited."""
     X = np.random.default_rng(0).standard_normal((5, 4000))
     np.savez("data.npz", X=X, y=X[:, 0])
     status, out, err = shell(f"{TACIT} limit data.npz --json - --plot limit.png | head -c 100")
@@ -63,7 +64,7 @@ def test_a_full_disk_is_told_where_it_can_be(way, status):
 
 
 def test_a_file_does_not_get_the_number_of_a_closed_output():
-    """Or what is printed would be written into it."""
+    """Otherwise printed text would be written into the file."""
     code = (
         "import os, sys\nfrom tacit.cli.streams import tolerating_closed_streams\n"
         "with tolerating_closed_streams():\n"

@@ -1,4 +1,4 @@
-"""People are told how long they wait, and beforehand if it will be long."""
+"""Commands report the elapsed time, and announce long computations in advance."""
 
 import re
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.any_cpu
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that each item moves."""
+    """A clock that advances with each item."""
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     return now

@@ -22,7 +22,7 @@ DIGITS = {
     "train": RNG.integers(0, 256, (5, 28, 28), np.uint8),
     "t10k": RNG.integers(0, 256, (3, 28, 28), np.uint8),
 }
-PHOTOS = RNG.integers(0, 256, (6, 4, 32, 32, 3), np.uint8)  # five batches to train on, one to test
+PHOTOS = RNG.integers(0, 256, (6, 4, 32, 32, 3), np.uint8)  # five batches for training, one for testing
 LABELS = RNG.integers(0, 10, (6, 4), np.uint8)
 
 

@@ -81,7 +81,7 @@ def test_it_is_the_limit_of_differences_of_samples(name, standardize):
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_multipliers_prove_it(name, intercept, standardize):
-    """∇Q(s·w) = (X/s)ᵀν; Σν = 0, the derivative by b, where b is free."""
+    """∇Q(s·w) = (X/s)ᵀν, and Σν = 0 from the derivative by b, if there is an intercept."""
     X, y = shifted_problem(1)
     unit = units(X) if standardize else np.ones(D)
     found = tacit.limit(EVERY[name], X, y, intercept=intercept, standardize=standardize)
@@ -106,8 +106,10 @@ def test_no_other_intercept_has_a_smaller_value(name):
     value, b = least_over_b(EVERY[name], X, y)
     found = tacit.limit(EVERY[name], X, y, intercept=True)
     assert found.value <= value * (1 + 1e-12)
-    assert found.value == pytest.approx(value, rel=1e-7)  # all that a search in 1e-10 of its range promises
-    assert found.intercept == pytest.approx(b, abs=1e-5)  # the root of rounding, as the minimum is flat
+    # the accuracy of a search with a tolerance of 1e-10 of its range
+    assert found.value == pytest.approx(value, rel=1e-7)
+    # the square root of round-off, because the minimum is flat
+    assert found.intercept == pytest.approx(b, abs=1e-5)
 
 
 @pytest.mark.parametrize("shift", [0.0, 100.0, 2.0**23])

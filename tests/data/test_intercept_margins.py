@@ -253,10 +253,10 @@ def test_order_names_of_classes_and_constant_features_do_not_matter(seed, verb):
     close(moved, w)
     close(other, b)
     (turned, other) = solved(verb, X, -y, intercept=True)
-    if not isinstance(verb, Bregman):  # whose origin would turn too
+    if not isinstance(verb, Bregman):  # because rotations about another origin change it
         close(turned, -w)
         close(other, -b)
-    if not isinstance(verb, Bregman | Quadratic):  # they have their number of features
+    if not isinstance(verb, Bregman | Quadratic):  # they have a fixed number of features
         names = np.where(y > 0, "ill", "healthy")
         wider, other = solved(verb, np.insert(X, 3, 0.1, axis=1), names, intercept=True)
         close(np.delete(wider, 3, axis=1), w)

@@ -50,7 +50,7 @@ def test_what_is_missing_is_named(tmp_path):
     FRAME.assign(b=[1.0, np.nan]).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(InputError, match=r"column 'b', row 2 is missing"):
         read_new_samples(tmp_path / "new.csv", ["a", "b"], "y")
-    assert read_new_samples(tmp_path / "new.csv", ["a", "c"], "y").X.shape == (2, 2)  # b is not asked for
+    assert read_new_samples(tmp_path / "new.csv", ["a", "c"], "y").X.shape == (2, 2)  # column b is not needed
     FRAME[:0].to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(InputError, match="has no rows"):
         read_new_samples(tmp_path / "new.csv", ["a", "b"], "y")

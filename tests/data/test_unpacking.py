@@ -1,4 +1,4 @@
-"""Small files that decompress to a large size are refused before they fill the memory."""
+"""Small files that decompress to a large size are rejected before they fill the memory."""
 
 import bz2
 import gzip
@@ -17,7 +17,7 @@ from tacit.data.tables import read_table
 
 pytestmark = pytest.mark.any_cpu
 
-TABLE = b"a,b,y\n" + b"0,0,0\n" * 200_000  # 1.2 MB, which packs to a thousandth
+TABLE = b"a,b,y\n" + b"0,0,0\n" * 200_000  # 1.2 MB, which compresses to a thousandth
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
@@ -95,7 +95,7 @@ def test_members_of_archives(tmp_path):
     np.savez(path, X=np.ones((10_000, 2)), y=np.ones(10_000), other=np.zeros(10))
     assert read_table(path).X.shape == (10_000, 2)  # 240 kB, as long as the file itself
     np.savez_compressed(path, X=np.ones((5, 2)), y=np.ones(5), other=np.zeros(10**6))
-    assert read_table(path).X.shape == (5, 2)  # what is not read does not count
+    assert read_table(path).X.shape == (5, 2)  # data that are not read do not count
 
 
 @pytest.mark.usefixtures("small")

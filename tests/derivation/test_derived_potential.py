@@ -9,7 +9,7 @@ from scipy.integrate import quad
 import tacit
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy, NeuronPotential
 
-CLOSE = 1e-8  # what is promised; ≤ 2e-12 was seen
+CLOSE = 1e-8  # the documented accuracy; ≤ 2e-12 was seen
 
 
 def agree(Q, closed, factor, w):
@@ -91,7 +91,7 @@ def test_flows_of_models_that_no_paper_treats_end_at_the_derived_limit(function,
     limit = tacit.limit(model, X, y)
     assert limit.converged
     np.testing.assert_allclose(limit.predictor, ended, rtol=0, atol=tol * np.abs(ended).max())
-    elsewhere = ended + 1e-3 * np.cross(*X)  # which fits as well
+    elsewhere = ended + 1e-3 * np.cross(*X)  # this predictor fits as well
     assert not tacit.certify(model, X, y, elsewhere, tol=tol).holds
 
 

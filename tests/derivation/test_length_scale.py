@@ -76,7 +76,7 @@ def test_laws_hold_along_flows_in_fifty_digits(scale):
         return [(1 + theta[0]) * (float(c) + each) for c, each in zip(shift, theta[1:], strict=True)]
 
     (law,) = found.conserved
-    wrong = replace(law, quadratic=0 * law.quadratic)  # what the map looks as if it conserved at this size
+    wrong = replace(law, quadratic=0 * law.quadratic)  # quantities that appear to be conserved at this size
     assert flows_keep(exact, found.theta0, law, 0.3) < 1e-4
     assert flows_keep(exact, found.theta0, wrong, 0.3) > 1e-2
 
@@ -192,7 +192,7 @@ def test_length_scales_of_known_maps():
     ids=["layers of a residual network", "a thousand layers", "a root"],
 )
 def test_round_off_of_the_jacobian_does_not_shorten_the_length_scale(function, length, scale):
-    """A step far below the last bits of 1 + t may change its rounding, which J amplifies."""
+    """A step far below the last bits of 1 + t may change the rounding of 1 + t, and J amplifies this."""
     for seed in range(5):
         _, jets, theta = checked_model(function, scale * np.array([0.7, 0.5]))
         assert length / 3 < length_scale(jets, theta, seed=seed) < 3 * length
@@ -260,7 +260,7 @@ def test_deep_brackets_do_not_cost_more():
 def verdicts(each, scales):
     for scale in scales:
         start = scale * each.start
-        if not np.isfinite(each.function(start)).all():  # e^θ at 1e6, which is refused as such
+        if not np.isfinite(each.function(start)).all():  # e^θ at 1e6, which is rejected because it overflows
             continue
         try:
             found = tacit.derive(each.function, start, samples=3)

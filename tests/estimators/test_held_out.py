@@ -29,7 +29,7 @@ def test_interpolated_outputs_agree_with_computed_flows(problem):
     assert len(found) == 30
     for one, other in zip(found, wanted, strict=True):
         scores = held.scores(other)
-        near = scores > 2 * scores.max()  # points that may be chosen; at later stops flows may be abandoned
+        near = scores > 2 * scores.max()  # points that may be chosen; flows may be abandoned at later stops
         assert np.abs(held.scores(one) / scores - 1)[near].max() < 0.2  # the largest of 30 draws is 0.08
 
 

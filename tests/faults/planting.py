@@ -1,8 +1,8 @@
 """Replacement of correct components by wrong ones in the memory of a process.
 
-A `Fault` names one attribute of Tacit and makes what stands there instead, from what stood there. `plant`
-puts it in. Daily tests run with it in a process that has this folder on its path, the plugin `planted` of
-pytest, and the name of the fault in TACIT_FAULT.
+A `Fault` names one attribute of Tacit, and makes its replacement from the original. `plant` replaces it. The
+default tests run with it in a process that has this folder on its path, the plugin `planted` of pytest, and
+the name of the fault in TACIT_FAULT.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ class Shown:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong, where, and which referees have to notice.
+    """A fault, its place, and the detectors that must detect it.
 
-    wrong: in words. at: "module:attribute" or "module:Class.attribute". plant: makes the wrong piece from
-    the right one. check: what `tacit.check` is asked. figures: those of which a claim must fail. tests: daily
-    tests of which one must fail. unconcerned: referees that do not come across it, and why.
+    wrong: a description. at: "module:attribute" or "module:Class.attribute". plant: makes the wrong component
+    from
+    the correct one. check: cases for `tacit.check`. figures: figures of which a claim must fail. tests:
+    default tests of which one must fail. unconcerned: detectors that the fault cannot affect, with the
+    reason.
     """
 
     name: str

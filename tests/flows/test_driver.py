@@ -30,7 +30,8 @@ def own(rate, clock=0.0, y=1.0):
 
 
 class Bouncing(Flow):
-    """x' = −1 from 1 to the event x = 0, x' = x + 1 from there to x = 3, where it is said to rest."""
+    """x' = −1 from 1 to the event x = 0, then x' = x + 1 to x = 3, where the form reports a stationary
+    point."""
 
     def __init__(self, make):
         self.make, self.met, self.cuts = make, False, 0
@@ -55,7 +56,7 @@ class Bouncing(Flow):
 
 @pytest.mark.parametrize("make", [by_scipy, own])
 def test_equations_change_at_an_event(make):
-    """x = 1 − t, and e^{t−1} − 1 from t = 1 on: at all instants, without a gap."""
+    """x = 1 − t until t = 1, and e^{t−1} − 1 afterwards, at all requested times."""
     seen, flow = [], Bouncing(make)
     with pytest.raises(Rest, match="enough"):
         drive(flow, lambda segment: seen.append((segment, segment.last)))
@@ -81,7 +82,7 @@ def test_the_follower_ends_it(make):
 
 
 def test_steps_that_the_clock_cannot_tell_are_followed():
-    """Otherwise a flow without progress would never end."""
+    """Otherwise a flow without progress would not terminate."""
     seen = []
 
     class Still(Flow):

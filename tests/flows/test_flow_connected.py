@@ -517,7 +517,7 @@ def test_a_wide_network_on_spectra_of_sixteen_decades_ends_at_the_solution_of_le
     run = tacit.flow(tacit.LinearNetwork.orthogonal(X, 130), X, y)
     assert run.converged and run.steps < 5000
     least = np.linalg.lstsq(X, y, rcond=1e-15)[0]
-    scores = X @ (run.predictor[-1].ravel() - least)  # what the loss can tell
+    scores = X @ (run.predictor[-1].ravel() - least)  # the precision of the loss
     assert np.linalg.norm(scores) < 2e-10 * np.linalg.norm(y)
     outside = run.predictor[-1].ravel() - np.linalg.pinv(X, rcond=1e-15) @ (X @ run.predictor[-1].ravel())
     assert np.linalg.norm(outside) < 1e-7 * np.linalg.norm(least)
@@ -533,5 +533,5 @@ def test_leaky_neurons_on_ill_conditioned_data_end_at_the_limit(seed):
     run = tacit.flow(model, X, y)
     crossed = (np.diff(np.sign(run.outputs), axis=0) != 0).any(axis=0)
     assert run.converged and crossed.any() and run.steps < 20_000 and run.drift < 1e-9
-    scores = X @ (run.predictor[-1] - tacit.limit(model, X, y).predictor)  # what the loss can tell
+    scores = X @ (run.predictor[-1] - tacit.limit(model, X, y).predictor)  # the precision of the loss
     assert np.linalg.norm(scores) < 1e-8 * np.linalg.norm(y)

@@ -148,7 +148,8 @@ def test_raw_parameters_are_another_way_to_the_same_trajectory(model, loss):
 
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_tied_and_untied_weights_are_the_same_network_at_half_the_speed(loss):
-    """u = v = α moves w by u² + v² a side, w₊ = α by 4w₊²: the predictors agree, time doubles."""
+    """With u = v = α each side of w moves at the rate u² + v², with w₊ = α at 4w₊²: the predictors agree, and
+    time doubles."""
     X, y = separable(6, 9, seed=6)
     at = [1.0, 10.0, 200.0]
     tied = tacit.flow(tacit.Diagonal(depth=2, scale=0.6), X, y, loss=loss, at=at)
@@ -327,7 +328,7 @@ def test_equal_samples_count_twice():
 
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_coordinates_without_a_potential_are_followed_too(loss):
-    """u₊ = v₊ and u₋ = −v₋ leave k = 0: that coordinate keeps its sign for ever."""
+    """u₊ = v₊ and u₋ = −v₋ leave k = 0: that coordinate never changes its sign."""
     X, y = separable(4, 5, seed=16)
     weights = np.random.default_rng(17).standard_normal((4, 5))
     weights[1, 1], weights[3, 1], weights[:, 2] = weights[0, 1], -weights[2, 1], 0

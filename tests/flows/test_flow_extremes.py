@@ -1,6 +1,7 @@
 """Flows at depths from 2 + 1e-7 to 50 and scales from 1e-60 to 1e9, on degenerate data too.
 
-They follow the flow or say that they cannot: no row that is not finite, no exception, no end without an end.
+They follow the flow or report that they cannot; all rows are finite, and every computation terminates without
+an exception.
 """
 
 import math
@@ -52,7 +53,7 @@ def test_no_flow_is_lost_without_a_word(seed):
     assert abs(recomputed - residual) <= 1e-6 * residual + rounded(case.X, w, case.y)
     if (
         case.until >= 30 and case.kind != "near"
-    ):  # of nearly equal rows, what decides the limit is learned last
+    ):  # for nearly equal rows, the direction that decides the limit is learned last
         limit = tacit.limit(model, case.X, case.y)
         assert np.linalg.norm(w - limit.predictor) <= 1e-4 * np.linalg.norm(limit.predictor)
 
@@ -67,7 +68,7 @@ def test_no_flow_of_margins_is_lost_without_a_word(seed, loss):
     follows(found)
     if found.converged:
         margins = labels * (case.X @ found.predictor[-1])
-        small = np.log(np.log1p(np.exp(-np.minimum(margins, 30.0))))  # and of larger margins −m itself
+        small = np.log(np.log1p(np.exp(-np.minimum(margins, 30.0))))  # for larger margins it is −m
         logs = np.where((margins < 30) & (loss == "logistic"), small, -margins)
         told = np.log(len(labels)) - np.logaddexp.reduce(logs)
         assert abs(told - case.until) <= 1e-6 * case.until + 1e-6
@@ -166,7 +167,8 @@ def test_depth_2_and_a_little_takes_no_more_steps():
     X[1] = X[0]
     y = X @ rng.standard_normal(6)
     first, other = (tacit.flow(tacit.Diagonal(D, 9e-7), X, y, until=1000) for D in (2, _NEAR_2))
-    for found in (first, other):  # the residual is rounding, by its size or as many lifetimes have passed
+    # the residual is round-off, because of its size or because many lifetimes have passed
+    for found in (first, other):
         assert found.status in (Status.ROUNDING, Status.STATIONARY) and found.accuracy[-1] > 55
     assert other.steps <= 2 * first.steps
 
@@ -202,9 +204,10 @@ def test_unusual_depths_agree_with_the_raw_weights(depth):
     ],
 )
 def test_one_sample_follows_the_ray(depth, log10_scale, samples):
-    """All of the way is w = m·h(θx), whatever the loss; equal rows are one.
+    """The whole path is w = m·h(θx) for every loss; equal rows count as one.
 
-    Near the end of a jump a step may end beyond y, where the loss is as small: twice the residual from w.
+    Near the end of a jump a step may end beyond y, where the loss is equally small, at a distance of twice
+    the residual.
     """
     x, output = np.array([1.0, -0.7, 0.999, 0.2]), -1.5
     at = np.array([0.1, 5.0, 20.0]) - math.log(output**2 / 2)
@@ -269,7 +272,7 @@ def test_a_row_that_is_not_finite_has_not_converged(place):
 
 @pytest.mark.parametrize("depth", [2, _NEAR_2, 2.001, 3, 10])
 def test_weights_at_a_predictor_keep_their_digits(depth):
-    """w₊ᴰ − w₋ᴰ is the predictor, and the power mean of both with exponent 2 − D is what it was."""
+    """w₊ᴰ − w₋ᴰ is the predictor, and the power mean of both with exponent 2 − D is conserved."""
     X = np.array([[1.0, -2.0, 0.3]])
     found = tacit.flow(tacit.Diagonal(depth, 0.01), X, [1.5], until=20)
     plus, minus = (found.weights[name][-1] for name in ("w₊", "w₋"))
@@ -332,7 +335,7 @@ def test_a_transition_of_raw_weights_is_told_or_named(depth, scale):
 
 
 def test_raw_weights_may_move_at_rates_whose_squares_are_no_floats():
-    """A rate is a product of 49 weights of 4e-4: 1e-167."""
+    """A rate is a product of 49 weights of size 4e-4, which is 1e-167."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((3, 5)), rng.standard_normal(3)
     found = tacit.flow(tacit.Diagonal(50, 3.9e-4), X, y, until=5, method="parameters")

@@ -67,7 +67,7 @@ def test_a_wrong_potential_changes_mirror_forms_and_not_raw_weights(wrong, asked
         planned = {method: tacit.flow(model, X, y, method=method, **options) for method in right}
         assert recorded(planned["parameters"]) == recorded(right["parameters"])
         ends = [run["auto"].predictor[-1] for run in (planned, right)]
-    # the right one agrees with raw weights to 1e-6; a wrong potential is one of another network
+    # the correct potential agrees with raw weights to 1e-6; wrong ones belong to another network
     assert np.linalg.norm(ends[0] - ends[1]) > 1e-3 * np.linalg.norm(ends[1])
     raw = right["parameters"].predictor[-1]
     np.testing.assert_allclose(ends[1], raw, atol=1e-6 * np.abs(raw).max())
@@ -144,7 +144,7 @@ def test_what_is_said_of_a_form_is_so(name, way, monkeypatch):
         with pytest.raises(AskedError):
             tacit.flow(model, inputs, y, **options)
         return
-    if way == "auto":  # asks first whether there is a mirror form
+    if way == "auto":  # it first requests the mirror form
         monkeypatch.setattr(tacit.Model, "mirror_form", lambda self, d: None)
     assert recorded(tacit.flow(model, inputs, y, **options)) == recorded(run)
 

@@ -50,7 +50,7 @@ TIMES = np.array([0.1, 1.0, 5.0, 12.0, 30.0, 100.0])
 @pytest.mark.parametrize("scale", [0.02, 0.5])
 @pytest.mark.parametrize("width", [3, 10, 50])
 def test_the_lifted_flow_is_that_of_the_raw_weights(width, scale):
-    """Worst seen over kernels and seeds: 8e-10 (the raw weights' own error included)."""
+    """The worst error over kernels and seeds was 8e-10, including the error of the raw weights."""
     rng = np.random.default_rng(width)
     X, y = rng.standard_normal((6, 3, 4)), rng.standard_normal(6)
     model = tacit.Factorization.gaussian((3, 4), width, scale, seed=2)
@@ -91,7 +91,7 @@ def time_of(entry, y, s):
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("y", "s"), [(1e-5, 1e-8), (1.0, 1e-6), (-2.0, 0.3), (1.0, 100.0)])
 def test_a_single_entry_follows_the_closed_form(y, s):
-    """y = 1e-5 waits 1.2e6 units of time before anything is seen, and is fitted then."""
+    """The target y = 1e-5 is fitted after a plateau of 1.2e6 units of time."""
     model = tacit.Factorization.gaussian((1, 1), math.inf, s)
     run = tacit.flow(model, np.ones((1, 1, 1)), [y])
     assert run.converged
@@ -119,7 +119,8 @@ def test_diagonal_measurements_decouple():
 
 
 def commuting(d, N, seed, turned):
-    """Q diag(xₙ) Qᵀ, and what their flow from M̄(0) = 2μ²·I should find by Theorem 4: a vector problem."""
+    """Q diag(xₙ) Qᵀ, and the limit of their flow from M̄(0) = 2μ²·I by Theorem 4, which solves a vector
+    problem."""
     rng = np.random.default_rng(seed)
     rows, y = rng.standard_normal((N, d)), rng.standard_normal(N)
     Q = np.linalg.qr(rng.standard_normal((d, d)))[0] if turned else np.eye(d)
@@ -130,9 +131,10 @@ def commuting(d, N, seed, turned):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("mu", [1e-6, 1e-2, 1e2])
 def test_commuting_measurements_end_where_theorem_4_says(mu, turned):
-    """Also where a mode grows, shrinks again and grows with the other sign (seed 0 has such modes).
+    """This includes modes that grow, shrink again and grow with the other sign (seed 0 has such modes).
 
-    Worst seen: 3e-10, which is the residual at the end. Weights in floats are off by 3e-7 to 4e-3 here.
+    The worst error was 3e-10, the residual at the end. Weights in double precision have errors of 3e-7 to
+    4e-3 here.
     """
     rows, y, Q, X = commuting(5, 4, 0, turned)
     model = tacit.Factorization.gaussian((5, 5), math.inf, math.sqrt(2) * mu)
@@ -151,7 +153,8 @@ def test_weights_are_those_of_the_model_in_the_aligned_basis_too():
 
 
 def test_width_costs_nothing():
-    """10,000 hidden units are followed as seven: in as many steps as 50, up to their other draw."""
+    """10,000 hidden units are reduced to seven and take as many steps as 50 units, up to their different
+    random weights."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((5, 3, 4)), rng.standard_normal(5)
     runs = [

@@ -57,7 +57,8 @@ def test_diagonal_networks_end_at_their_limit(model, function, predictor):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("seed", [6, 13])
 def test_along_kinks_it_slides_as_leaky_neurons_do(seed):
-    """Whose flow along a kink is known. The promise is ten times the root of rtol, 1e-2; measured, 3e-5."""
+    """Its flow along a kink is known. The documented accuracy is ten times √rtol, 1e-2; the measured error
+    is 3e-5."""
     rng = np.random.default_rng(seed)
     inputs, y = rng.standard_normal((4, 2)), rng.standard_normal(4)
     neuron = tacit.Neuron(0.4, rng.standard_normal(2), slope=0.2)

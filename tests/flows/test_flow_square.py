@@ -134,7 +134,7 @@ def test_what_is_recorded_belongs_together():
     assert (np.diff(found.time) > 0).all() and (np.diff(found.accuracy) > 0).all()
     outputs = found.predictor @ X.T
     np.testing.assert_allclose(found.outputs, outputs, rtol=1e-9, atol=1e-12)
-    early = found.accuracy < 30  # later the residual is lost in the rounding of the predictor
+    early = found.accuracy < 30  # later the residual is below the round-off of the predictor
     recomputed = -np.log(((outputs - y) ** 2).sum(axis=1) / 10)
     np.testing.assert_allclose(found.accuracy[early], recomputed[early], atol=1e-6)
     np.testing.assert_allclose(found.loss, np.exp(-found.accuracy), rtol=1e-12)
@@ -198,7 +198,7 @@ def test_normalization_changes_time_and_nothing_else(name, factor):
     ids=["tied", "deep", "biased"],
 )
 def test_linearized_flow_is_a_matrix_exponential(network, weights, model):
-    """y − f(t) = exp(−Kt/N)(y − f(0)) with the kernel at the start, the predictor w₀ + M(w)Xᵀ∫r/N."""
+    """y − f(t) = exp(−Kt/N)(y − f(0)) with the kernel at the start; the predictor is w₀ + M(w)Xᵀ∫r/N."""
     X, y = gaussian_problem(4, 6, nonzero=2, seed=8)
     found = tacit.flow(model, X, y, linearized=True, until=30.0)
     assert found.linearized and found.converged
@@ -363,10 +363,11 @@ def test_slopes_that_would_leave_their_domain_shorten_the_step(monkeypatch):
 @pytest.mark.parametrize("scale", [1e2, 1e3, 1e5])
 @pytest.mark.parametrize("depth", [2, 3, 5])
 def test_huge_starts_follow_their_tangent_kernel_all_the_way(depth, scale):
-    """w(t) = Xᵀ(XXᵀ)⁻¹(1 − e^{−XXᵀt})y when the loss is what it is, on the way and not only at the end.
+    """w(t) = Xᵀ(XXᵀ)⁻¹(1 − e^{−XXᵀt})y at equal loss, along the whole flow and not only at the end.
 
-    The kernel is constant to 1e-10 where predictors are 1e-7 of scale^depth. Slopes near 0 are rounded by
-    their own size, not by that of their domain; else errors of steps would pass for rounding.
+    The kernel is constant to 1e-10 if predictors are 1e-7 of scale^depth. The round-off of slopes near 0
+    is relative to their size, not to that of their domain; otherwise errors of steps would count as
+    round-off.
     """
     X, y = gaussian_problem(6, 15, nonzero=3, seed=1)
     y = y * 1e-3

@@ -13,9 +13,11 @@ ALL = np.array([[0.56, 1.43, 0.41], [1.12, 1.01, -0.86], [0.34, -0.57, 1.46]])
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1.0), (2, 10.0), (3, 1.0)])
 def test_shares_far_out_are_those_of_equal_margins(loss, depth, scale):
-    """Margins of support vectors, here samples 1 and 2, grow alike: Z diag(dw/ds) Zᵀq is the same for them.
+    """Margins of support vectors, here samples 1 and 2, grow at the same rate: Z diag(dw/ds) Zᵀq is the same
+    for them.
 
-    Far out dw/ds is |w|^{2−2/D} up to a factor. Which sample does not pull, the path of Q margins says.
+    For large |w|, dw/ds is |w|^{2−2/D} up to a factor. The path of Q margins determines which sample has no
+    share in the gradient.
     """
     run = tacit.flow(tacit.Diagonal(depth, scale), TWO, np.ones(3), loss=loss, at=FAR)
     assert run.converged
@@ -36,7 +38,7 @@ def test_all_three_samples_stay_in_the_support():
 
 
 def test_shares_of_linearized_flows_far_out():
-    """m' = K q is the same for all that pull."""
+    """m' = K q is the same for all samples that contribute to the gradient."""
     run = tacit.flow(tacit.Diagonal(2, 1.0), TWO, np.ones(3), loss="exp", at=FAR, linearized=True)
     K = TWO[1:] @ TWO[1:].T
     q = np.linalg.solve(K, np.ones(2))

@@ -56,7 +56,8 @@ def test_instants_lie_where_the_loss_falls_also_if_most_steps_creep_at_the_end(s
     )
     assert run.steps > 2 * len(run.accuracy) and len(run.accuracy) == 200
     gained = np.log1p(run.accuracy - run.accuracy[0])
-    # half of the instants, spread evenly over the gain, would be this far apart; twice that is let pass
+    # the spacing of half of the recorded times if they were evenly spread over the gain; twice that is
+    # allowed
     assert np.diff(gained).max() < 2 * gained[-1] / 100
 
 
@@ -176,7 +177,8 @@ def test_memory_does_not_grow_with_the_number_of_steps():
 
 def test_thousands_of_steps_without_any_gain_are_a_stall(monkeypatch):
     monkeypatch.setattr(driver, "LIMITS", driver.Limits(patience=3))
-    run = tacit.flow(tacit.Diagonal(scale=1e-9), X, Y)  # the first steps, on the plateau, gain nothing
+    # the first steps, on the plateau, do not increase the accuracy
+    run = tacit.flow(tacit.Diagonal(scale=1e-9), X, Y)
     assert not run.converged and "no gain" in run.reason
 
 

@@ -38,7 +38,8 @@ def problem(seed=11, samples=8, features=3):
 
 
 def test_two_targets_for_one_feature_end_at_their_mean():
-    """ν grew along the residual (1, −1) for ever, and the predictor was lost in the rounding of ν."""
+    """ν would grow without bound along the residual (1, −1), and the predictor would be lost in the round-off
+    of ν."""
     run = tacit.flow(tacit.Diagonal(2, 10.0), [[1.0], [1.0]], [1.0, 2.0])
     assert run.converged and run.predictor[-1, 0] == pytest.approx(1.5, rel=1e-9)
     assert run.accuracy[-1] == pytest.approx(np.log(8), abs=1e-12)
@@ -61,7 +62,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["auto", "parameters"])
 def test_the_way_there_is_that_of_the_raw_weights(name, method):
-    """With targets of which a part cannot be fitted: predictor, time and accuracy along the flow."""
+    """Predictor, time and accuracy along the flow for targets that can be fitted only in part."""
     network, weights, model = MODELS[name]
     X, y = problem()
     best = np.linalg.lstsq(X, y, rcond=None)[0]
@@ -115,7 +116,8 @@ def test_of_several_best_predictors_the_potential_chooses(depth):
 
 @pytest.mark.parametrize("unit", [1.0, 1e-12, 1e12])
 def test_units_of_features_do_not_decide_what_can_be_fitted(unit):
-    """Nor does the rate at which they are learned, which varies by a factor of 1e12."""
+    """The limit does not depend on the rate at which samples are learned, which varies by a factor of
+    1e12."""
     X, y = problem(3, 9, 2)
     X[:, 1] *= unit
     model = tacit.Diagonal(profile=[1.0, unit**-0.5])
@@ -155,7 +157,7 @@ def test_a_small_residual_is_not_lost():
 
 
 def test_targets_that_no_feature_sees():
-    """y orthogonal to the range of X: there is nothing to do, and it is done."""
+    """y is orthogonal to the range of X, so the flow stays at its start and reports convergence."""
     run = tacit.flow(tacit.Diagonal(), [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, -1.0, 0.0])
     assert run.converged and np.abs(run.predictor).max() < 1e-15
     assert run.accuracy[-1] == pytest.approx(np.log(3)) and run.unfitted == 1

@@ -11,7 +11,8 @@ from tacit.potentials.arrays import quiet
 
 
 def exact(here, change, i):
-    """Predictor, its derivative, rapidity and its derivative of one coordinate, from s or the end it is near.
+    """Predictor and rapidity of one coordinate with their derivatives, from s or from the distance to the
+    nearer end.
 
     m·((1−s)^{−p} − (1+s)^{−p}) and p·artanh(s), or 2m·sinh(s) and s.
     """
@@ -27,7 +28,7 @@ def exact(here, change, i):
 @pytest.mark.parametrize("power", [np.inf, 3.0, 2.0, 1.25])
 @pytest.mark.parametrize("log_scale", [0.0, -40.0, -400.0, 350.0])
 def test_the_map_is_that_of_the_definition(power, log_scale):
-    """From slopes of every size, up to 1e-12 from their ends, with changes in both directions."""
+    """Slopes of every size, up to 1e-12 from their ends, and changes in both directions."""
     rng = np.random.default_rng(0)
     u = rng.choice([-1, 1], 60) * 10 ** rng.uniform(-9, 1.2, 60)
     here = MirrorMap.at(power, np.full(60, log_scale), u)
@@ -38,7 +39,7 @@ def test_the_map_is_that_of_the_definition(power, log_scale):
             known = np.array([[float(each) for each in exact(here, change, i)] for i in range(60)])
         there = here.moved(change)
         found = there.predictor, there.stiffness, there.rapidity, there.rapidity_rate
-        # roundings of a distance to an end, which the power multiplies, and of the exponent
+        # round-off of the distance to an end, multiplied by the power, and of the exponent
         room = 1e-13 * (1 + min(power, 10)) * (1 + abs(log_scale) / 100)
         for one, other in zip(found, known.T, strict=True):
             np.testing.assert_allclose(one * np.ones(60), other, rtol=room)
@@ -50,7 +51,8 @@ def test_the_map_is_that_of_the_definition(power, log_scale):
 def test_near_depth_2_slopes_keep_their_digits(power, log_scale):
     """At depth 2 + 2·10⁻⁷, p = 10⁷: a^{−p} has that many times the round-off of a, and slopes are 10⁻⁷·u.
 
-    Rapidities and exponents are rounded by their own size, at |u| = 330 by 7e-14; 1e-12 is ten times that.
+    The round-off of rapidities and exponents is relative to their size, 7e-14 at |u| = 330; 1e-12 is ten
+    times that.
     """
     rng = np.random.default_rng(1)
     u = rng.choice([-1, 1], 60) * rng.uniform(0.01, 40 - log_scale, 60)
@@ -66,7 +68,7 @@ def test_near_depth_2_slopes_keep_their_digits(power, log_scale):
 
 @pytest.mark.parametrize("power", [2.0, 10 / 8, 50 / 48])
 def test_predictors_of_tiny_scales_are_rounded_as_distances_are(power):
-    """One unit of rounding of a changes w by p of them; log m = −300 must not add 300."""
+    """One unit of round-off of a changes w by p units; log m = −300 must not add 300 more."""
     log_scale, distance = -300.0 * power, np.exp(-300.0)
     steps = distance * (1 + np.spacing(1.0) * np.arange(64))
     here = MirrorMap(power, np.full(64, log_scale), np.ones(64), steps, np.full(64, 2.0))

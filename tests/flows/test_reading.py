@@ -24,7 +24,8 @@ def test_a_gauge_that_hardly_rises_but_at_one_instant(root, rough):
 
 
 def test_a_gauge_that_jumps_across_the_target_does_not_reach_it():
-    """With residuals of one unit of round-off and of 0, the state before the jump is the last one given."""
+    """With residuals of one unit of round-off and of 0, the state before the jump is the last one that is
+    returned."""
     segment = Segment(0.0, 1.0, lambda clock: clock)
     reader = Reader(segment, lambda clock: 70 + clock if clock < 0.3 else math.inf)
     with pytest.raises(Rounded) as caught:
@@ -48,4 +49,4 @@ def test_many_instants_are_spread_by_the_clock_and_by_the_gain(power):
     ways = np.linspace(0, 2, 101)[1:-1]
     np.testing.assert_allclose(
         clocks + np.log2(1 + clocks**power), ways, atol=0.01
-    )  # the gain is looked at 17 times
+    )  # the gain is evaluated 17 times

@@ -49,7 +49,7 @@ def test_the_next_spectrum_is_right_where_a_step_can_tell(h):
     rng = np.random.default_rng(int(np.log10(h)) + 20)
     R, _, _ = graded_root(5)
     last = Spectrum.sharp(R)
-    for _ in range(5):  # an error would add up
+    for _ in range(5):  # errors would accumulate
         R = R * rng.uniform(0.3, 3.0, R.shape[1])
         last = last.next(R, h)
         np.testing.assert_allclose(last.vectors.T @ last.vectors, np.eye(len(R)), atol=1e-13)
@@ -63,7 +63,7 @@ def test_the_next_spectrum_is_right_where_a_step_can_tell(h):
 
 
 def followed(R, force, spectrum, values):
-    """x' = force − R Rᵀ x from 0, when all has decayed, each step to 1e-10, and the steps."""
+    """The stationary point of x' = force − R Rᵀ x from 0, with steps accurate to 1e-10, and the steps."""
     x, clock, h, last, steps = np.zeros(len(R)), 0.0, None, None, 0
     until, size = 10 / values.min(), np.full(len(R), 1e-10 * np.linalg.norm(force) / values.min())
     while clock < until:
@@ -78,14 +78,14 @@ def followed(R, force, spectrum, values):
 
 @pytest.mark.parametrize("spread", [1, 2, 4])
 def test_linear_flows_are_followed_in_few_steps(spread):
-    """x(t) = S⁻¹(1 − e^{−St})·force, along eigenvectors that are known."""
+    """x(t) = S⁻¹(1 − e^{−St})·force, along known eigenvectors."""
     R, turn, values = graded_root(spread, seed=spread)
     force = np.random.default_rng(1).standard_normal(len(R))
     x, clock, steps = followed(R, force, Spectrum.fast(R), values)
     exact = turn @ (-np.expm1(-values * clock) / values * (turn.T @ force))
-    rounding = 1e-14 / values.min()  # of a rate, as an error of what it decays to
+    rounding = 1e-14 / values.min()  # the error of a rate, relative to its final value
     assert np.linalg.norm(x - exact) < (1e-7 + rounding) * np.linalg.norm(exact)
-    assert steps < 500  # explicit ones would be 10 to 1e9 lifetimes of what decays fastest
+    assert steps < 500  # an explicit method would need 10 to 1e9 steps for the same time
 
 
 def test_a_wrong_jacobian_is_exchanged_for_a_better_one():
@@ -100,7 +100,7 @@ def test_a_wrong_jacobian_is_exchanged_for_a_better_one():
 
 @pytest.mark.parametrize("h", [1e-3, 1.0, 1e4])
 def test_newton_starts_from_the_rates_of_the_linear_flow(h):
-    """(I + hc·S)⁻¹F(0) at the nodes c; from other rates it arrives too, later."""
+    """(I + hc·S)⁻¹F(0) at the nodes c; from other initial values the iteration converges more slowly."""
     R, _, _ = graded_root(2)
     first = np.random.default_rng(3).standard_normal(len(R))
     field = Field(lambda x: first - x @ R @ R.T, [partial(Spectrum.sharp, R)], np.ones(len(R)), (0.0, 0.0))

@@ -1,6 +1,7 @@
-"""Every model × every verb × every method of the result: what is built in, and guests.
+"""Every model × every verb × every method of the result, for built-in models and for those of users.
 
-Each combination answers, or refuses with an error of Tacit; and every answer can be read, written and drawn.
+Each combination returns a result or raises an error of Tacit, and every result can be printed, written and
+drawn.
 """
 
 import json

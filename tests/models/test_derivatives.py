@@ -89,7 +89,7 @@ def test_derivatives_are_those_of_differences(name):
 
 
 def test_curvature_is_seen_in_every_model():
-    """A comparison of zeros would prove nothing."""
+    """A comparison of zeros would not test anything."""
     for name in MODELS:
         p, weights, X, r = case(name)
         assert np.abs(p.curvature(weights, X, r)).max() > 0.1, name

@@ -130,7 +130,7 @@ def test_an_untied_network_of_equal_layers_is_a_tied_one():
 
 
 def test_a_profile_matters_in_the_rich_limit_above_depth_two_only():
-    """At depth 2 the rich end is ℓ1 for any profile; at larger depths, ℓ1 weighted by profile^(2−D)."""
+    """At depth 2 the rich end is ℓ1 for any profile; at larger depths it is ℓ1 weighted by profile^(2−D)."""
     X, y = gaussian_problem(8, 30, seed=6)
     profile = np.random.default_rng(0).uniform(0.5, 2.0, 30)
     plain = tacit.limit(tacit.potentials.L1(), X, y).predictor

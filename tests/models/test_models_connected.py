@@ -334,7 +334,8 @@ def test_gaussian_networks_have_the_deviations_asked_for():
 
 
 def test_only_the_sizes_of_the_layers_depend_on_the_deviations():
-    """Min et al. 2021, Appendix A.1: σ_U U₀ and σ_V V₀ with one product σ_U σ_V have one predictor."""
+    """Min et al. 2021, Appendix A.1: σ_U U₀ and σ_V V₀ with the same product σ_U σ_V have the same
+    predictor."""
     first = LinearNetwork.gaussian(4, 6, 2, std_inner=0.5, std_outer=0.02, seed=3)
     second = LinearNetwork.gaussian(4, 6, 2, std=0.1, seed=3)
     np.testing.assert_allclose(first.predictor(), second.predictor(), rtol=1e-12)

@@ -1,7 +1,7 @@
-"""Plugin of pytest, `-p called`: writes what each test takes, and which functions of Tacit it calls.
+"""Plugin of pytest, `-p called`: writes the time of each test, and the functions of Tacit that it calls.
 
-A function that JAX compiles is called by the first test that needs it, and a module's fixture belongs to it.
-What a test file calls when it is imported, to make its cases, belongs to each of its tests.
+Functions that JAX compiles, and fixtures of a module, are called by the first test that needs them.
+Functions that a test file calls when it is imported, to make its cases, count for each of its tests.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Plugin of pytest, `-p chosen`: runs only the tests that the file TACIT_CHOSEN lists.
 
-Named on the command line they would be counted among each other, and most cases of a test with many, of which
-every k-th runs every day, would be left out.
+If they were named on the command line, only these cases would be counted, and `every(k)` would skip most of
+them.
 """
 
 import json

@@ -1,10 +1,10 @@
 """A random sample of mutations of the source, and those that no default test detects (make mutants).
 
-Works on a copy of the checkout. Of each test file it first measures, once, how long its tests take and which
-functions they call; a mutant is then tried on the tests that call the mutated function, of the nearest files
-first, until one fails or all together take three times as long as they should. Results are kept in
-tacit-mutants/, and a run that was stopped goes on where it was. `equivalent.toml` names mutants that change
-nothing but the time it takes.
+Works on a copy of the checkout. It first measures, once, how long the tests of each file take and which
+functions they call. For each mutant it then runs the tests that call the mutated function, from the nearest
+files first, until one fails or they take three times as long as on the correct source. Results are kept in
+tacit-mutants/, and an interrupted run is resumed. `equivalent.toml` lists mutants that change nothing but the
+computing time.
 """
 
 from __future__ import annotations

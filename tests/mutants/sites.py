@@ -1,9 +1,10 @@
 """Possible mutations of the source: the operators of cosmic-ray that leave a valid program.
 
-Of its operators those between types that Tacit does not use (shifts, remainders, bits) are left out, and
-decorators that vanish or are not frozen: such a mutant fails at the first call, or nothing depends on it.
-Numbers that are constants of a module stay: a threshold moved by one is no mistake. One operator is added:
-abs dropped.
+Operators for types that Tacit does not use (shifts, remainders, bits) are left out, and so are removed
+decorators and dataclasses that are not frozen: such a mutant fails at the first call, or nothing depends on
+it.
+Constants of a module are not mutated, because a threshold that is changed by one is not a mistake. One
+operator is added, which removes abs.
 """
 
 from __future__ import annotations

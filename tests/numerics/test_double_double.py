@@ -57,7 +57,7 @@ def test_blocks_do_not_change_a_product(block, monkeypatch):
 
 
 def test_a_product_that_cancels_to_all_digits_of_floats():
-    """(1 + ε)(1 − ε) − 1 = −ε², which floats cannot see."""
+    """(1 + ε)(1 − ε) − 1 = −ε², which is lost in double precision."""
     eps = 2.0**-40
     found = product(np.array([[1 + eps, 1.0]]), np.array([1 - eps, -1.0]))
     assert found.value[0] == -(eps**2)
@@ -108,7 +108,7 @@ def test_quotients_and_roots_of_pairs(seed):
 @given(st.floats(-1e120, 1e120), st.floats(-1e120, 1e120))
 @examples(100)
 def test_two_product_is_exact(a, b):
-    if abs(a * b) > 1e-200 or 0 in (a, b):  # below, the error itself is below the range of floats
+    if abs(a * b) > 1e-200 or 0 in (a, b):  # below this, the error itself underflows
         product, error = two_product(np.float64(a), np.float64(b))
         assert Fraction(float(product)) + Fraction(float(error)) == Fraction(a) * Fraction(b)
 

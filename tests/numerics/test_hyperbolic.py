@@ -11,7 +11,8 @@ SLOPES = np.concatenate([SIZES, -SIZES])
 
 
 def test_all_digits_at_every_size():
-    # e^s is off by an ulp or two (the exponential rounds, not s); the worst measured is 1.5 of EPS
+    # e^s has an error of one or two ulp (from the exponential, not from s); the worst measured error is 1.5
+    # EPS
     grown = np.exp(SLOPES)
     with mpmath.workdps(40):
         sines = np.array([float(mpmath.sinh(float(s))) for s in SLOPES])

@@ -14,7 +14,8 @@ from tacit.numerics.nonnegative import nearest_combination, nonnegative_least_sq
 
 
 def least_residual(A, b):
-    """The least ‖A x − b‖ over x ≥ 0: at the optimum it is the least squares of some independent columns."""
+    """The minimum of ‖A x − b‖ over x ≥ 0, which is the least-squares residual of some independent
+    columns."""
     best = np.linalg.norm(b)
     for size in range(1, min(A.shape) + 1):
         for columns in combinations(range(A.shape[1]), size):

@@ -11,7 +11,7 @@ _BRENT, _FLOATS = 100, 64 + 4  # evaluations by interpolation, and by bisection 
 
 
 class Counted:
-    """A function that counts how often it is called."""
+    """A function that counts its calls."""
 
     def __init__(self, function):
         self.function, self.calls = function, 0

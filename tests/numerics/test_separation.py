@@ -14,7 +14,7 @@ from tacit.numerics.separation import check_separable
 
 
 def separates(Z):
-    """Is Z reported as separable? If not, verify the certificate feature by feature."""
+    """Whether Z is reported as separable. If not, verify the certificate feature by feature."""
     y = np.where(np.arange(len(Z)) % 2, 1.0, -1.0)
     try:
         check_separable(y[:, None] * Z, y)

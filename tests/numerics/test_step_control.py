@@ -37,7 +37,7 @@ def test_factors_have_bounds():
     assert control.shorter(1e9) == 0.1 and control.shorter(1.0001) == 0.5
     attempt, _ = attempts_of(1.0)
     assert control.search(attempt, 1e-6).next_h == 3e-6
-    assert control.search(lambda h: ("step", 1e9), 1.0).next_h == 0.2  # taken whatever its error
+    assert control.search(lambda h: ("step", 1e9), 1.0).next_h == 0.2  # accepted for any error
 
 
 @pytest.mark.parametrize("error", [math.inf, math.nan, 0.5])

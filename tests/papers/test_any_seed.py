@@ -1,4 +1,4 @@
-"""Claims hold on any seed: what was measured over many says so, and is what the figures say today."""
+"""Claims hold on any seed, according to a record over many seeds that agrees with the current figures."""
 
 import json
 from functools import cache
@@ -15,13 +15,13 @@ from tacit.papers import figures
 RECORD = json.loads(claims.RECORD.read_text(encoding="utf-8"))
 ENTRIES = {entry.key: entry for entry in figures()}
 NOT_HERE = {"woodworth2020/fig6d", "woodworth2020/fig8"}  # they need CIFAR-10
-ENOUGH, FRESH = 50, 15  # seeds, and those of them that are later than the thresholds
+ENOUGH, FRESH = 50, 15  # seeds, and seeds computed after the thresholds were fixed
 CHEAP = ("woodworth2020/fig1a", "woodworth2020/fig1b")
 
 
 @cache
 def computed(key, seed):
-    """What a figure measures at a seed."""
+    """The measured values of a figure at a seed."""
     try:
         return claims.computed(ENTRIES[key], "quick", seed)[1]["claims"]
     except MissingDataError as error:
@@ -29,7 +29,7 @@ def computed(key, seed):
 
 
 def test_every_figure_is_in_the_record_with_its_claims_as_they_are():
-    """Who changes claims, thresholds or sizes of a figure runs `benchmarks/claims.py FIGURE --write`."""
+    """If claims, thresholds or sizes of a figure change, run `benchmarks/claims.py FIGURE --write`."""
     assert set(RECORD) == set(ENTRIES) - NOT_HERE
     changed = [key for key in RECORD if RECORD[key]["source"] != claims.digest(ENTRIES[key], "quick")]
     assert changed == []
@@ -67,7 +67,7 @@ def test_all_figures_give_what_was_recorded(key):
 
 
 def check(key, number):
-    """Texts and thresholds exactly; values to what kernels leave: rounding is not the same on two CPUs."""
+    """Texts and thresholds agree exactly; values agree up to round-off, which differs between CPUs."""
     figure, seed = RECORD[key], claims.seeds(RECORD[key]["seeds"])[number]
     now = computed(key, seed)
     assert len(now) == len(figure["claims"])
@@ -99,7 +99,7 @@ def test_seeds_that_are_recorded_are_not_computed_again(tmp_path, monkeypatch):
 
 
 def test_texts_and_thresholds_may_change_under_measurements_that_stay():
-    """A threshold that was changed was chosen with all seeds in view."""
+    """A changed threshold was chosen with knowledge of all recorded seeds."""
     key = CHEAP[0]
     figure = RECORD[key]
     assert claims.unchanged(ENTRIES[key], "quick", {**figure, "source": "of old"}) == figure

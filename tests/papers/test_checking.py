@@ -36,10 +36,10 @@ def test_verdicts_equal_those_of_each_theorem_evaluated_alone(found, model, prob
 
 
 def assert_same(found, alone):
-    """Verdicts that agree, their numbers to round-off.
+    """Check that verdicts agree, with numbers that agree to round-off.
 
-    Within one check, limits start from those at nearby scales and agree with others to round-off, of which
-    differences of their norms leave up to 6e-8 of themselves; ten times that is allowed.
+    Within one check, limits start from those at nearby scales and agree with separate ones to round-off;
+    relative differences of their norms are up to 6e-8, and ten times that is allowed.
     """
     assert found | {"bounds": None} == alone | {"bounds": None}
     for bound, expected in zip(found["bounds"], alone["bounds"], strict=True):

@@ -1,6 +1,6 @@
-"""Pictures that can be read: one colour for a scale, labels with contrast, marks that do not hide others.
+"""Readable pictures: one colour for each scale, labels with contrast, marks that do not hide others.
 
-Drawn from made-up data, where curves and marks lie on each other as they may in a figure.
+Drawn from artificial data, whose curves and marks overlap as they may in a figure.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def drawn(key, data):
 
 
 def sphere(scales, depth):
-    """What the planes show, with all curves the same."""
+    """The data of the planes, with identical curves."""
     turn = np.linspace(0.1, 0.6, 12)
     curve = np.stack([np.cos(turn), np.sin(turn), 0.2 * turn], axis=-1)
     one, marked = curve[5], curve[:5]
@@ -100,14 +100,14 @@ def test_a_scale_under_a_larger_one_that_goes_the_same_way_is_seen_beside_it(nam
 
 
 def luminance(colour):
-    """Of a colour in sRGB (WCAG 2)."""
+    """The relative luminance of a colour in sRGB (WCAG 2)."""
     rgb = np.asarray(colour)[..., :3]
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
 def least_contrast(text, grounds):
-    """(L₁ + 0.05)/(L₂ + 0.05) of a text and whatever it may stand on; 4.5 is what WCAG 2 asks for."""
+    """(L₁ + 0.05)/(L₂ + 0.05) of a text and any background that it may have; WCAG 2 requires 4.5."""
     box = text.get_bbox_patch()
     if box is not None:
         cover = to_rgba(box.get_facecolor())
@@ -139,7 +139,7 @@ def test_labels_of_level_sets_can_be_read_on_every_colour_of_the_map():
 
 def hidden(axes):
     """Marks that another of about the same size, or a larger filled one, covers: pairs of names."""
-    axes.get_xlim(), axes.get_ylim()  # limits are found when asked for
+    axes.get_xlim(), axes.get_ylim()  # axis limits are computed on access
     lines = [
         line for line in axes.lines if line.get_marker() not in ("", "None", None) and line.get_xdata().size
     ]
@@ -193,7 +193,7 @@ def test_two_clocks_that_show_the_same_instants_are_both_seen():
     warp._draw_curve(data, axes)
     assert hidden(axes) == []
     lines = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == 2]
-    tips = np.array([line[1] for line in lines]).reshape(2, -1, 2)  # of each clock, at the same instants
+    tips = np.array([line[1] for line in lines]).reshape(2, -1, 2)  # for each clock, at the same times
     assert len(lines) == 10 and (np.linalg.norm(tips[0] - tips[1], axis=1) > 0.1).all()
 
 

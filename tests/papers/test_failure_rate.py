@@ -7,8 +7,10 @@ from scipy import stats
 from scipy.optimize import brentq
 
 DRAWS, SEEDS = 500, 50
-# Distribution, and range of its failures in 1000 if 1 in 1000 is estimated: 1 for exponential tails (theory).
-# The mean of 500 draws has a standard error of 0.1 for these and for t, for which 20,000 draws gave 1.41.
+# A distribution, and the range of its failures in 1000 if 1 in 1000 is estimated; in theory 1 for exponential
+# tails.
+# The mean of 500 draws has a standard error of 0.1 for these and for the t distribution, for which 20,000
+# draws gave 1.41.
 KNOWN = {
     "normal": (stats.norm, 0.0, 0.5),
     "exponential": (stats.expon(-1), 0.6, 1.4),

@@ -164,7 +164,8 @@ def test_a_wrong_origin_of_the_divergence_is_detected(problem, monkeypatch):
 
 @pytest.mark.parametrize("shift", [-2000.0, 2000.0])
 def test_the_tested_potential_does_not_influence_how_the_flow_is_simulated(shift, problem, monkeypatch):
-    """Potentials of a scale at which raw weights are far too slow, and of one at which only they are used."""
+    """Two scales: at the first the raw weights are too slow to integrate, at the second only they are
+    used."""
     model, huge = tacit.Diagonal(2, 0.3), tacit.Diagonal(2, log_scale=-800.0)
     wrong = Hypentropy(model.potential().log_scale + shift)
     assert not agreement._raw_weights_are_fast(huge, *problem)

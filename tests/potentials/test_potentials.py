@@ -1,4 +1,5 @@
-"""Potentials over the whole range of floats, compared with high-precision definitions, without warnings."""
+"""Potentials over the whole floating-point range, compared with high-precision definitions, without "
+"warnings."""
 
 import numpy as np
 import pytest

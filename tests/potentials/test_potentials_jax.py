@@ -18,7 +18,7 @@ from tacit.potentials import (
 
 W = np.array([0.0, 1e-3, -2.0, 5e3])
 START = np.array([1.0, 1.0, -2.0, 1e-3])
-POTENTIALS = [  # each second of which is for every day
+POTENTIALS = [  # every second case runs by default
     Hypentropy(-5.0),
     Hypentropy(np.array([-5.0, 0.0, 1.0, 2.0]), 0.5),
     DeepHypentropy(3, -5.0),
@@ -45,7 +45,7 @@ def test_jitted_formulas_agree_with_numpy(Q):
     for name in ("value", "gradient", "hessian"):
         found = jax.jit(getattr(Q, name))(w)
         assert isinstance(found, jax.Array)
-        atol = 1e-300 + 1e-15 * Q.terms(W)  # the rounding of slopes whose difference it is
+        atol = 1e-300 + 1e-15 * Q.terms(W)  # the round-off of the slopes whose difference it is
         np.testing.assert_allclose(found, getattr(Q, name)(W), rtol=1e-12, atol=atol)
     z = jnp.asarray(Q.gradient(W))
     np.testing.assert_allclose(jax.jit(Q.mirror)(z), Q.mirror(np.asarray(z)), rtol=1e-10, atol=1e-300)

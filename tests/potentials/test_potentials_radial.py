@@ -36,7 +36,7 @@ def test_value_and_gradient_match_the_definition(delta):
                 errors = [abs(mpf(float(g)) / e - 1) for g, e in zip(Q.gradient(w), expected, strict=True)]
                 assert max(errors) <= 1e-12
                 compared[1] += 1
-    assert compared[1] >= 3 and (compared[0] >= 3 or delta == 1e300)  # whose power of 3/2 is no float
+    assert compared[1] >= 3 and (compared[0] >= 3 or delta == 1e300)  # its power 3/2 overflows
 
 
 @pytest.mark.parametrize("delta", DELTAS)
@@ -77,7 +77,8 @@ def test_no_entry_of_the_hessian_is_lost_to_a_larger_one(delta):
             exact = [[along * a * b + around * ((i == j) - a * b) for j, b in enumerate(u)]
                      for i, a in enumerate(u)]  # fmt: skip
             for i, j in np.ndindex(found.shape):
-                parts = abs(along * u[i] * u[j]) + abs(exact[i][j])  # all that its own rounding can excuse
+                # the largest error that the round-off of its argument can explain
+                parts = abs(along * u[i] * u[j]) + abs(exact[i][j])
                 assert abs(mpf(float(found[i, j])) - exact[i][j]) <= 1e-12 * parts
 
 

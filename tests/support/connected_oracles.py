@@ -1,12 +1,13 @@
 """Independent references for the limits of neurons and linear networks, computed in several ways.
 
 The weights w of a neuron a·σ(w·x) only move within the row space of X, and a² − ‖w‖² = δ is conserved. With
-P⊥ the projection off the row space and w* the smallest solution of X w̃ = t, the predictor w̃ = a·w ends at
+P⊥ the projection on the orthogonal complement of the row space and w* the minimum-norm solution of X w̃ = t,
+the predictor w̃ = a·w ends at
 
     w̃ = w* + a∞·P⊥w(0),    a∞⁴ − (δ + ‖P⊥w(0)‖²)·a∞² − ‖w*‖² = 0.
 
-Only the sign of a∞ is left open, and that is the sign of a once the loss is below that of the zero predictor:
-at a = 0 the predictor is zero, so the loss never lets a come back there.
+This does not determine the sign of a∞, which is the sign of a once the loss is below that of the zero
+predictor: at a = 0 the predictor is zero, so that a cannot return to 0 while the loss decreases.
 """
 
 from types import SimpleNamespace
@@ -53,7 +54,7 @@ def leaky_targets(y, slope, sign):
 
 
 def split(X, targets, w):
-    """The smallest solution of X w̃ = t, and P⊥w; X of full row rank."""
+    """The minimum-norm solution of X w̃ = t, and P⊥w, for X of full row rank."""
     X, t, w = (mp.matrix(np.asarray(v, float).tolist()) for v in (X, targets, w))
     gram = X * X.T
     smallest = X.T * mp.lu_solve(gram, t)
@@ -61,7 +62,7 @@ def split(X, targets, w):
 
 
 def neuron_end(a, w, X, targets, sign=None):
-    """The closed form above in 60 digits; `sign` is that of a∞, and that of a where it is left out."""
+    """The closed form above in 60 digits; `sign` is that of a∞, by default that of a."""
     with mp.workdps(60):
         smallest, hidden = split(X, targets, w)
         level = mpf(a) ** 2 - length(w) ** 2 + mp.fsum(v * v for v in hidden)
@@ -93,7 +94,7 @@ def neuron_end_by_minimization(a, w, X, targets):
 
 
 def neuron_flow(a, w, slope, X, y, *, accuracy=47.0):
-    """The simulated flow of a neuron up to that accuracy: its predictor and its output weight."""
+    """The predictor and the output weight of a neuron, simulated up to this accuracy."""
     if slope == 1:
         run = raw_flow([a, w], linear_neuron(), X, y, square, [accuracy])
         return SimpleNamespace(predictor=run.predictor[0], output=float(run.weights[0][0]))
@@ -103,7 +104,7 @@ def neuron_flow(a, w, slope, X, y, *, accuracy=47.0):
 
 
 def final_sign(a, w, slope, X, y):
-    """The sign of a∞: simulated until the loss is below that of the zero predictor, where it has to be."""
+    """The sign of a∞; if necessary, by a simulation until the loss is below that of the zero predictor."""
     t = X @ w
     begin, zero = square(a * np.maximum(t, slope * t), y)[0], square(np.zeros(len(y)), y)[0]
     if abs(a) >= np.linalg.norm(w) or begin > zero:
@@ -123,7 +124,7 @@ def kernel_end(a, w, X, targets):
 
 
 def network_flow(inner, outer, X, y, *, accuracy=47.0):
-    """The simulated flow of a linear network: its predictor (D, m), U and V at that accuracy."""
+    """The predictor (D, m), U and V of a linear network, simulated up to this accuracy."""
     run = raw_flow([inner, outer], layer_network(), X, y, square, [accuracy])
     return SimpleNamespace(predictor=run.predictor[0], inner=run.weights[0][0], outer=run.weights[0][1])
 
@@ -134,7 +135,7 @@ def gap(found, exact):
 
 
 def draw(scale, shape, sign, slope, seed, samples=4, features=7):
-    """Random data, and a neuron of that scale and shape."""
+    """Random data, and a neuron with this scale and shape."""
     rng = np.random.default_rng([seed, samples, features])
     X, y = rng.standard_normal((samples, features)), rng.standard_normal(samples)
     return tacit.Neuron.from_scale(scale, shape, rng.standard_normal(features), sign, slope), X, y

@@ -1,7 +1,7 @@
 """Use the core of Tacit from end to end without any other package; prints "core: done".
 
-argv: a folder to write to, and names of modules that cannot be imported in this process, for environments
-that have them.
+argv: a folder to write to, and names of modules that must not be imported in this process although they may
+be installed.
 """
 
 import json
@@ -12,11 +12,11 @@ from pathlib import Path
 warnings.simplefilter("error")
 
 
-EXTRAS = ("jax", "jaxlib", "openpyxl", "pyarrow", "scikit-learn", "sympy", "torch")  # as pip calls them
+EXTRAS = ("jax", "jaxlib", "openpyxl", "pyarrow", "scikit-learn", "sympy", "torch")  # the names that pip uses
 
 
 class Without:
-    """A finder of modules that does not find these names."""
+    """An import hook that rejects these names."""
 
     def __init__(self, finder):
         self.finder = finder
@@ -68,7 +68,7 @@ def inputs(model):
 
 
 def flows():
-    """Every built-in model, by every method and its tangent."""
+    """Use every built-in model with every method, and linearized."""
     for model in MODELS:
         data, y = inputs(model)
         fast = tacit.flow(model, data, y, until=4.0)
@@ -142,7 +142,7 @@ def refusals():
             assert f"needs {needs}" in words and "pip install '" in words and "\n" not in words, words
             assert "tacit[" not in words, words
             continue
-        raise AssertionError(f"nobody said that {needs} is needed")
+        raise AssertionError(f"no error said that {needs} is needed")
     for kind in ("parquet", "xlsx"):
         (FOLDER / f"table.{kind}").write_bytes(b"")
         assert main(["limit", str(FOLDER / f"table.{kind}"), "--target", "y"]) == 2

@@ -13,7 +13,7 @@ _KINDS = ["gaussian", "equal", "near", "one", "ones", "integers", "tall", "wide"
 
 @dataclass(frozen=True)
 class Case:
-    """A flow of Diagonal(depth, scale) on X and y, up to an accuracy."""
+    """A flow of Diagonal(depth, scale) on X and y up to an accuracy."""
 
     depth: float
     scale: float
@@ -56,10 +56,11 @@ def extreme_case(seed):
 
 
 def ray(x, output, depth, log_scale):
-    """w = m·h(θx) with x·w = output, and θ: where every flow on one sample is, by bisection in many digits.
+    """w = m·h(θx) with x·w = output, and θ, by bisection in multiprecision arithmetic; every flow on one
+    sample has this form.
 
-    h(s) = (1 − s)^{−p} − (1 + s)^{−p}, p = D/(D − 2); 2 sinh at depth 2. The digits hold the distances of
-    slopes to their ends, which are as small as m^{1/p}.
+    h(s) = (1 − s)^{−p} − (1 + s)^{−p}, p = D/(D − 2); 2 sinh at depth 2. The number of digits resolves the
+    distances of slopes from their ends, which are as small as m^{1/p}.
     """
     power = math.inf if depth == 2 else depth / (depth - 2)
     with mp.workdps(40 + int(abs(float(log_scale)) / power)):
@@ -68,7 +69,7 @@ def ray(x, output, depth, log_scale):
         p = None if power == math.inf else mpf(depth) / (mpf(depth) - 2)
 
         def at(z):
-            """θ goes to its end, if it has one, as z goes to infinity."""
+            """θ as a function of z; if θ is bounded, it tends to its bound as z → ∞."""
             theta = z / largest if p is None else -mp.expm1(-z / p) / largest
             if p is None:
                 return theta, [2 * m * mp.sinh(theta * each) for each in x]

@@ -1,4 +1,5 @@
-"""Independent references for gradient flow: raw weights in raw time, and the exponential loss in many digits.
+"""Independent references for gradient flow: raw weights in training time, and the exponential loss in
+multiprecision.
 
 A network is three functions of its weights: `predictor(weights)`, `outputs(weights, X)` and
 `pull(weights, X, r)`, the sum over samples of rₙ times the gradient of the n-th output.
@@ -142,7 +143,8 @@ def tangent_network(network, start):
 
 
 def _crossings(level, accuracies):
-    """Events of `solve_ivp`, the last one terminal: a level of the state, read once a time, passes each."""
+    """Events of `solve_ivp`, one for each level, of which the last is terminal; the state is evaluated once
+    per time."""
     seen = {}
 
     def now(time, state):
@@ -162,8 +164,8 @@ def _crossings(level, accuracies):
 def raw_flow(weights, network, X, y, loss, accuracies, *, rtol=1e-12, horizon=1e14):
     """Gradient flow of the raw weights up to each of the accuracies γ̃ = −log loss: LSODA, roots located.
 
-    The square loss runs in its own time. The others run in s with dθ/ds = −∇L/L, so that nothing
-    underflows, and carry p = t·L along, dp/ds = 1 − p‖∇L/L‖², which makes log t = log p + γ̃.
+    The square loss is integrated in training time. The others are integrated in s with dθ/ds = −∇L/L, which
+    avoids underflow, together with p = t·L, dp/ds = 1 − p‖∇L/L‖², so that log t = log p + γ̃.
     Returns predictor (T, …), log_time (T,), weights (a list for each accuracy).
     """
     weights = [np.array(w, float) for w in weights]
@@ -228,9 +230,9 @@ def smoothed_leaky(slope, X, y, eps):
 def smoothed_leaky_flow(a, w, slope, X, y, accuracies, *, eps=1e-8, rtol=1e-10, horizon=1e9):
     """The neuron a·σ(w·x) under the square loss Σ(f − y)²/2N, kink rounded over eps: Radau, exact Jacobian.
 
-    Where the flow slides along a kink, this one stays within a few
-    eps of it. Returns predictor (T, d), log_time (T,), output (T,), weights (T, d), and how many samples ever
-    sat on their kink for a while: `slid`.
+    Where the exact flow slides along a kink, this one stays within a few eps of it. Returns predictor (T, d),
+    log_time (T,), output (T,), weights (T, d), and the number of samples that stayed on their kink for some
+    time: `slid`.
     """
     outputs, velocity, jacobian = smoothed_leaky(slope, X, y, eps)
 
@@ -251,7 +253,7 @@ def smoothed_leaky_flow(a, w, slope, X, y, accuracies, *, eps=1e-8, rtol=1e-10, 
 
 
 def _longest_stay(inside, times):
-    """The longest time between two steps with everything in between `inside`."""
+    """The longest time interval between two steps in which all steps are `inside`."""
     longest, since = 0.0, None
     for here, time in zip(inside, times, strict=True):
         since = (time if since is None else since) if here else None
@@ -279,7 +281,8 @@ def _largest(values):
 
 
 class _Collocation:
-    """Polynomials of degree s through 0 and the Radau points c (the roots of P_s − P_{s−1} on (0, 1]).
+    """Interpolation by polynomials of degree s at 0 and the Radau points c (the roots of P_s − P_{s−1} on (0,
+    1]).
 
     u'(cᵢ) = Σ slopes[i, j] (u(cⱼ) − u(0)); `leading` takes u(0), u(c₁), … to the coefficient of xˢ.
     """
@@ -317,7 +320,7 @@ class _Margins:
         self.outer, self.inner = profile ** arb(depth), profile ** (arb(depth) - 2)
 
     def predictor(self, theta):
-        """W and dW/ds for every row θ; None where some s has left the domain of h_D."""
+        """W and dW/ds for every row θ; None if some s is outside the domain of h_D."""
         s, p = theta @ self.Z * self.inner, self.power
         if p is None:
             return self.outer * 2 * np.sinh(s), self.outer * 2 * np.cosh(s)
@@ -367,8 +370,8 @@ def _normalization(q, level, loss):
 def _equations(margins, loss, theta, q, rho, level, length):
     """The N + 1 equations of one stage, and their derivatives by θ, qₙ (in the n-th), q (in the last) and ρ.
 
-    aₙ = e^ρ qₙ is the weight of sample n, as a logarithm where it matters and as it is where it is tiny; the
-    last equation says that the loss is e^{−γ̃}.
+    aₙ = e^ρ qₙ is the weight of sample n, represented by its logarithm unless it is tiny; the last equation
+    sets the loss to e^{−γ̃}.
     """
     found = margins.predictor(theta[None])
     if found is None or not max(q) > 0:
@@ -441,11 +444,13 @@ def _newton(margins, loss, rule, origin, theta, length, levels, tol):
 def exact_exp_flow(
     Z, depth, log_lambda, accuracies, *, loss="exp", profile=None, digits=30, stages=8, tol=1e-15
 ):
-    """A diagonal network under the exponential (or "logistic") loss, in many digits, at any λ = α^D.
+    """A diagonal network with the exponential (or "logistic") loss at any λ = α^D, in multiprecision
+    arithmetic.
 
     The rows of Z are yₙxₙ. w = λW, W = h_D(Zᵀθ), and θ' is proportional to the weights a = −∂ℓ/∂f of the
     samples: aₙ(λZW) = e^ρ θₙ' with L = e^{−γ̃}. The clock is x = log(1 + g/g₀), γ̃ = γ̃(0) + λg; the method is
-    collocation at Radau points with steps such that the last power of the polynomial makes up `tol` of w.
+    collocation at Radau points with steps such that the last power of the polynomial contributes `tol`
+    relative to w.
     Time is p e^{γ̃}, with dp/dx = N e^{−γ̃−ρ}/c − p dγ̃/dx and c = D(D−2)α^{D−2} (4 for D = 2).
     Returns predictor (T, d), log_time (T,), dual (T, N) and the number of steps.
     """
@@ -481,7 +486,7 @@ def exact_exp_flow(
                 stage, rho = solved
                 values = np.vstack([theta[None], stage])
                 W, slope = (each[-1] for each in margins.predictor(stage))
-                top = rule.leading @ values / 4**stages  # ∏(x − cᵢ) is about as large as 4^{−s}
+                top = rule.leading @ values / 4**stages  # ∏(x − cᵢ) is of the order of 4^{−s}
                 error = float((_largest(slope * (top @ margins.Z)) / _largest(W)).mid())
                 factor = arb(min(3.0, max(0.2, 0.9 * (tol / max(error, 1e-300)) ** (1 / stages))))
                 if error > tol:
@@ -501,7 +506,8 @@ def exact_exp_flow(
 def sweeping_flow(Z, depth, levels, *, steps=1000):
     """W at each level g of the process θ' ≥ 0, m ≥ g, θ'·(m − g) = 0, m = Z h_D(Zᵀθ): the flow as λ → ∞.
 
-    Each of the steps, geometric in g, tries every support A: m_A = g by Newton's method, the other θ stay.
+    Each of the steps, geometric in g, tries every support A: m_A = g by Newton's method with the other θ
+    fixed.
     """
     N, p = len(Z), None if depth == 2 else depth / (depth - 2)
     supports = [np.array(A, int) for k in range(1, N + 1) for A in combinations(range(N), k)]

@@ -12,7 +12,7 @@ from tacit.potentials import DiagonalPotential, Potential
 
 @dataclass(frozen=True)
 class DifferenceOfSquares(Parametrization):
-    """w = a² − b², with the derivatives left to JAX."""
+    """w = a² − b², with derivatives by JAX."""
 
     def predictor(self, weights):
         return weights["a"] ** 2 - weights["b"] ** 2
@@ -52,7 +52,7 @@ class Bare(Model):
 
 @dataclass(frozen=True, eq=False)
 class ArcSine(DiagonalPotential):
-    """The potential of a diagonal network of depth 2, from its three numbers."""
+    """The potential of a diagonal network of depth 2, defined by its three parameters."""
 
     log_scale: float
     weight: float = 1.0

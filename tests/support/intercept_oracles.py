@@ -1,7 +1,7 @@
-"""Independent references for predictors x·w + b whose intercept b is free, and for features divided by units.
+"""Independent references for predictors x·w + b with a free intercept b, and for features divided by units.
 
-A free b is one equation less: X w + b = y says as much as the differences of samples, (x_{n+1} − x_n)·w =
-y_{n+1} − y_n, and y_n(x_n·w + b) ≥ 1 as much as (x_i − x_j)·w/2 ≥ 1 for all i of one class and j of the
+A free b removes one equation: X w + b = y is equivalent to equations for the differences of samples, (x_{n+1}
+− x_n)·w = y_{n+1} − y_n, and y_n(x_n·w + b) ≥ 1 to (x_i − x_j)·w/2 ≥ 1 for all i of one class and j of the
 other. Both are problems without an intercept. Others are solved from scratch, with b as a variable.
 """
 
@@ -33,14 +33,15 @@ def shifted_problem(seed, samples=4, features=7, outputs=None):
 
 
 def by_differences(model, X, y, unit=1.0):
-    """limit of the differences of samples, in divided features: its predictor in the user's units, and b."""
+    """The limit for the differences of samples in divided features: predictor in the user's units, and b."""
     found = tacit.limit(model, np.diff(X / unit, axis=0), np.diff(y, axis=0))
     predictor = (found.predictor.T / unit).T
     return SimpleNamespace(predictor=predictor, intercept=(y - X @ predictor).mean(axis=0), limit=found)
 
 
 def least_over_b(model, X, y):
-    """min over b of Q at the limit of X w = y − b, and the b of it: a search, with limits that know no b."""
+    """The minimum over b of Q at the limit of X w = y − b, and its b, by a search over limits without
+    intercept."""
 
     def value(b):
         return tacit.limit(model, X, y - b).value
@@ -94,7 +95,8 @@ def between(X, y, w):
 
 
 def shared(nu, y):
-    """The multipliers of samples that those of pairs (last axis) make: half of a pair's ν for both."""
+    """The multipliers of samples from those of pairs (last axis): each sample of a pair gets half of its
+    ν."""
     y = np.asarray(y)
     table = np.reshape(nu, (*np.shape(nu)[:-1], (y > 0).sum(), (y < 0).sum())) / 2
     dual = np.zeros((*np.shape(nu)[:-1], len(y)))
@@ -103,7 +105,7 @@ def shared(nu, y):
 
 
 def _diagonal(depth):
-    """w₊^D − w₋^D, and what a force on it does to w₊ and w₋."""
+    """w₊^D − w₋^D, and the change of w₊ and w₋ due to a force on it."""
     return (
         lambda p, m: p**depth - m**depth,
         lambda g, p, m: (depth * p ** (depth - 1) * g, -depth * m ** (depth - 1) * g),
@@ -153,7 +155,7 @@ def raw_flow(network, X, y, times, *, unit=1.0, free=True, rtol=1e-11):
 
 
 def raw_descent(network, X, y, step, count):
-    """The same by `count` steps of gradient descent: the last w and b."""
+    """The same by `count` steps of gradient descent: the final w and b."""
     weights = network.weights
     for _ in range(count):
         w = network.value(*weights)

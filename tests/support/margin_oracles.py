@@ -2,7 +2,7 @@
 
 Floats are rational numbers, so the ℓ1 and ℓ2 margins, and the vertices on which all local minima for p < 1
 lie, are found by trying every candidate in exact arithmetic. Other norms and potentials are minimized in 60
-digits on every support; the optimality conditions say which one is right.
+digits on every support; the optimality conditions identify the correct one.
 """
 
 from itertools import combinations
@@ -65,7 +65,7 @@ def exact_l2(Z):
 def exact_vertices(Z):
     """Every vertex of {Z w ≥ 1} cut by the coordinate planes, in rational numbers.
 
-    In an orthant the ℓ1 norm is linear and norms with p < 1 are strictly concave, so these points hold the
+    In an orthant the ℓ1 norm is linear and norms with p < 1 are strictly concave, so these points include the
     vertices of the set of ℓ1 minimizers, and every local minimum for p < 1.
     """
     rows = _rational(Z)
@@ -86,7 +86,7 @@ def exact_vertices(Z):
 
 
 def exact_l1(Z, weight=None):
-    """min Σ weightᵢ|wᵢ|, and the vertices of the set of minimizers as rows: one where it is a point."""
+    """min Σ weightᵢ|wᵢ|, and the vertices of the set of minimizers as rows."""
     weight = _rational([np.ones(np.shape(Z)[1]) if weight is None else weight])[0]
     vertices = exact_vertices(Z)
     values = [_dot(weight, map(abs, w)) for w in vertices]
@@ -97,7 +97,7 @@ def exact_l1(Z, weight=None):
 
 
 def _edges(rows):
-    """The edges of the cone {rows·δ ≥ 0}, which holds no line: orthogonal to all but one of as many rows."""
+    """The edges of the pointed cone {rows·δ ≥ 0}, each orthogonal to all but one of as many rows."""
     size = len(rows[0])
     for chosen in combinations(rows, size - 1):
         minors = [[[row[j] for j in range(size) if j != i] for row in chosen] for i in range(size)]
@@ -121,8 +121,9 @@ def _rises(slope, edge):
 def local_minima(Z, p):
     """All local minima of ‖w‖_p over Z w ≥ 1 for p < 1, best first, as floats.
 
-    A coordinate that is 0 costs infinitely much to leave, so only those in use can move. In these the norm
-    is strictly concave: a minimum is a vertex from which every edge leads up, with no tie.
+    The norm has infinite slope at coordinates that are 0, so only nonzero ones can change. In the nonzero
+    coordinates the norm is strictly concave: a minimum is a vertex from which the norm increases along every
+    edge.
     """
     rows, found = _rational(Z), []
     for w in exact_vertices(Z):
@@ -137,8 +138,8 @@ def local_minima(Z, p):
 def scanned_minima(Z, p, fine=160):
     """Some of them by brute force: local minima of ‖θ‖_p/min(Zθ) on a grid of directions in 2 or 3 features.
 
-    The grid holds the axes. Its minima in valleys oblique to it are not true ones, so each is followed
-    downhill: by random steps, which stay in the basin if that is wide enough, and by linear programs.
+    The grid contains the axes. Grid minima in oblique valleys may be spurious, so the norm is decreased from
+    each of them, by random steps, which stay in the basin if it is wide enough, and by linear programs.
     """
     features, side, starts = np.shape(Z)[1], np.linspace(-1, 1, 2 * fine + 1), []
     mesh = np.stack(np.meshgrid(*[side] * (features - 1), indexing="ij"), axis=-1)
@@ -153,7 +154,7 @@ def scanned_minima(Z, p, fine=160):
 
 
 def _per_margin(Z, p, theta):
-    """‖θ‖_p divided by the least margin of θ; ∞ where that is not positive."""
+    """‖θ‖_p divided by the smallest margin of θ; ∞ if that is not positive."""
     margin = (theta @ np.transpose(Z)).min(axis=-1)
     size = np.sum(np.abs(theta) ** p, axis=-1) ** (1 / p)
     return np.where(margin > 0, size, np.inf) / np.where(margin > 0, margin, 1)
@@ -175,7 +176,7 @@ def _random_steps(Z, p, theta, reach):
 
 
 def _linear_steps(Z, p, w):
-    """Minimize the tangent of Σ|w|^p, which lies above it, again and again; coordinates at 0 stay there."""
+    """Repeatedly minimize the tangent of Σ|w|^p, which is an upper bound; coordinates at 0 stay there."""
     for _ in range(20):
         used = np.abs(w) > 1e-5 * np.abs(w).max()
         A = np.asarray(Z, float)[:, used] * np.sign(w[used])
@@ -192,9 +193,9 @@ def _linear_steps(Z, p, w):
 def lp_on(Z, p, start=None):
     """The w of least ‖w‖_p with Z w = 1, and ν with Zᵀν = ∇‖w‖_p, for 1 < p ≤ 2: arrays of mpf.
 
-    None where the rows of Z are dependent. Without a start, p comes down from 2 by factors in p − 1.
+    None if the rows of Z are dependent. Without a start, p is decreased from 2 by factors of p − 1.
     """
-    digits = 120 + int(2 / (p - 1))  # nearly equal rows cost twice the digits that they share
+    digits = 120 + int(2 / (p - 1))  # nearly equal rows lose twice the number of digits that they share
     with ctx.workdps(digits), mp.workdps(digits):
         A, one = arb_mat(np.asarray(Z, float).tolist()), arb_mat([[1]] * len(Z))
         try:
@@ -229,7 +230,7 @@ def _lp_newton(A, p, nu, tol):
         lean = arb_mat([[x] for x in _times(A, w / size)])
         H = arb_mat((np.array(A.tolist(), object) * bend).tolist()) * A.transpose()
         H = H + (lean * lean.transpose()) * (2 - q)
-        H = H + arb_mat(A.nrows(), A.nrows(), 1) * H.trace() * 1e-40  # singular where too many u vanish
+        H = H + arb_mat(A.nrows(), A.nrows(), 1) * H.trace() * 1e-40  # singular if too many u vanish
         right = arb_mat([[x] for x in error])
         step = np.array(H.solve(right, algorithm="approx").entries(), object)
         length, slope = arb(1), sum(step * error).mid()
@@ -281,8 +282,8 @@ def diagonal_on(Z, depth, log_scale, weight=1.0, origin=0.0, start=None):
 def certified(Z, support, solve):
     """(w, ν) in full precision if that is the support of the minimizer, otherwise None.
 
-    `solve` minimizes subject to equality on the support. For convex functions ν ≥ 0 and Z w ≥ 1 then prove
-    that nothing is better.
+    `solve` minimizes subject to equality on the support. For convex functions, ν ≥ 0 and Z w ≥ 1 then prove
+    optimality.
     """
     support = list(support)
     solved = solve(np.asarray(Z, float)[support])

@@ -1,4 +1,4 @@
-"""Small data sets with every kind of degeneracy, and what a maximum margin must satisfy, computed anew.
+"""Small data sets with every kind of degeneracy, and the conditions of a maximum margin, recomputed.
 
 Rows of Z are y_n x_n throughout.
 """
@@ -61,14 +61,14 @@ def close(found, exact, tol=1e-9):
 
 
 def holds_rows(found, exact, tol=1e-9):
-    """Every one of the exact points is among those found."""
+    """Check that all exact points are among those found."""
     assert np.ndim(found) == 2
     gaps = np.abs(np.asarray(found)[:, None] - exact[None]).max(axis=2)
     assert gaps.min(axis=0).max() <= tol * np.abs(exact).max()
 
 
 def same_rows(found, exact, tol=1e-9):
-    """The same set of points, whatever the order."""
+    """Check that both sets of points are equal, in any order."""
     holds_rows(found, exact, tol)
     assert len(found) == len(exact)
 

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 
 def commuting(d1, d2, samples, seed, symmetric=False):
-    """Measurements P diag(λ_n) Rᵀ with random P, R and λ of both signs, and targets that can be met."""
+    """Measurements P diag(λ_n) Rᵀ with random P, R and λ of both signs, and targets that can be fitted."""
     rng = np.random.default_rng(seed)
     P, R = (np.linalg.qr(rng.standard_normal((d, d)))[0] for d in (d1, d2))
     R = P if symmetric else R
@@ -18,7 +18,7 @@ def commuting(d1, d2, samples, seed, symmetric=False):
 
 
 def raw_end(lifted, X, y, symmetric=False, time=1e8):
-    """M̄ of U Vᵀ (or W Wᵀ) after that time of gradient flow on ½Σ(⟨X_n, M⟩ − y_n)², by LSODA."""
+    """M̄ of U Vᵀ (or W Wᵀ) after this time of gradient flow on ½Σ(⟨X_n, M⟩ − y_n)², by LSODA."""
     size, d1 = len(lifted), X.shape[1]
 
     def rate(_, flat):
@@ -48,7 +48,8 @@ def first_order_nuclear(X, y, steps=20_000, penalty=1.0):
 
 
 def many_digits_schatten(X, y, m, nu, digits=40):
-    """argmin Σ m q(σ/m), q the hypentropy, by Newton's method in many digits from multipliers ν."""
+    """argmin Σ m q(σ/m), q the hypentropy, by Newton's method in multiprecision arithmetic from multipliers
+    ν."""
     with mp.workdps(digits):
         mats = [mp.matrix(each.tolist()) for each in X]
         targets = [mp.mpf(float(each)) for each in y]

@@ -16,8 +16,9 @@ KINDS = ("pair", "several", "combination", "scaled", "opposite")
 TARGETS = ("sparse", "dense", "exact", "arbitrary")
 _Copy = tuple[
     int, list[tuple[int, float]]
-]  # the number of a line, and the lines and coefficients it is made of
-_DYADIC = 2.0**-6  # entries of X that are multiples of it leave 2⁻⁵⁰ room for differences, and Xw* exact
+]  # the index of a line, and the lines and coefficients of which it is a combination
+# entries of X are multiples of it, so that differences of 2⁻⁵⁰ can be represented and Xw* is exact
+_DYADIC = 2.0**-6
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,17 @@ class Problem:
         return tacit.Diagonal(g.depth, g.scale) if g.shape is None else tacit.UntiedDiagonal(g.scale, g.shape)
 
     def key(self) -> str:
-        """A name that depends on every number of the problem."""
+        """A name that depends on all parameters of the problem."""
         return sha256(self.X.tobytes() + self.y.tobytes() + repr(self.geometry).encode()).hexdigest()[:24]
 
 
 def problem(index: int, seed: int = 0) -> Problem:
-    """The problem of this number: gaps and axes in turn, the rest at random."""
+    """The problem with this number: gaps and axes alternate, everything else is random."""
     rng = np.random.default_rng([seed, index])
     gap, axis = GAPS[index % len(GAPS)], ("rows", "columns")[index // len(GAPS) % 2]
     kind, target = rng.choice(KINDS), rng.choice(TARGETS, p=[0.35, 0.25, 0.3, 0.1])
     if gap == 0 and axis == "rows" and (target == "arbitrary" or kind == "combination"):
-        target = "exact"  # samples that depend on each other exactly have targets that do
+        target = "exact"  # targets of exactly dependent samples satisfy the same relation
     X, repeated = _data(rng, gap, axis, kind, dyadic=gap == 0 or target == "exact")
     y = _targets(rng, X, target, repeated if axis == "columns" else [])
     return Problem(X, y, _geometry(rng), axis, str(kind), gap, str(target))
@@ -62,7 +63,8 @@ def _geometry(rng: np.random.Generator) -> Geometry:
 def _data(
     rng: np.random.Generator, gap: float, axis: str, kind: str, dyadic: bool
 ) -> tuple[np.ndarray, list[int]]:
-    """Gaussian X in which some samples (features) are combinations of others up to `gap`, and which."""
+    """Gaussian X in which some samples (features) are combinations of others up to `gap`, and the list of
+    these."""
     samples = int(rng.integers(3, 9))
     X = rng.standard_normal((samples, int(rng.integers(max(8, samples + 4), 31))))
     X = np.clip(_rounded(X, _DYADIC), -2, 2) if dyadic else X
@@ -73,13 +75,13 @@ def _data(
         noise = rng.standard_normal(lines.shape[1])
         unit = 2.0 ** np.round(np.log2(gap)) if dyadic and gap else gap
         noise = np.clip(_rounded(noise, 1.0), -2, 2) if dyadic else noise
-        size = max(abs(c) for _, c in combined)  # below the rounding of a large line there is no difference
+        size = max(abs(c) for _, c in combined)  # differences below the round-off of a large line vanish
         lines[order[line]] = sum(c * lines[order[i]] for i, c in combined) + size * unit * noise
     return X, [int(order[0]), *(int(order[line]) for line, _ in copies)]
 
 
 def _copies(rng: np.random.Generator, kind: str, count: int, rounded: bool) -> list[_Copy]:
-    """Which line is which combination of lines; coefficients that floats take exactly, unless `rounded`."""
+    """Lines that are combinations of others, with coefficients that are exact in floats unless `rounded`."""
     if kind == "several":
         return [(line, [(0, 1.0)]) for line in range(1, 4 if count > 4 else 3)]
     if kind == "combination":
@@ -94,9 +96,9 @@ def _rounded(values: np.ndarray, unit: float) -> np.ndarray:
 
 
 def _targets(rng: np.random.Generator, X: np.ndarray, target: str, repeated: list[int]) -> np.ndarray:
-    """Xw* correctly rounded, so that equal samples have equal targets; or targets from nowhere.
+    """Xw* correctly rounded, so that equal samples have equal targets; or random targets.
 
-    Some of the `repeated` features are used by w*, mostly, with signs that agree or not.
+    In most cases w* uses some of the `repeated` features, with equal or different signs.
     """
     samples, features = X.shape
     if target == "arbitrary":
@@ -120,10 +122,10 @@ def product(X: np.ndarray, w: np.ndarray) -> np.ndarray:
 def spectra(
     seed: int, samples: int = 60, channels: int = 100, ripple: float = 0.3
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Smooth spectra as an instrument prints them: five decimals, two samples entered twice.
+    """Smooth spectra with five decimals, as printed by an instrument; two samples occur twice.
 
-    Neighbouring channels are almost equal; singular values fall geometrically from 400 to the noise, 1e-4, or
-    without ripple at once, after six bands, to the last decimal. The target is the amount of one band.
+    Neighbouring channels are almost equal; singular values fall geometrically from 400 to the noise, 1e-4,
+    or, without ripple, after six bands to the last decimal. The target is the amount of one band.
     """
     rng = np.random.default_rng([seed, samples, channels])
     place, order = np.linspace(0, 1, channels), np.arange(1, 40)

@@ -1,6 +1,6 @@
-"""High-precision limits on nearly equal samples and features, and how well float64 data determine them.
+"""High-precision limits on nearly equal samples and features, and their uncertainty for float64 data.
 
-The data are taken exactly as their floats say. Nothing here uses Tacit's solvers.
+The floating-point data are taken as exact. Nothing here uses Tacit's solvers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 from mpmath import mp, mpf
 from oracles import _ball, _middle, _times, _zeta, exact_limit
 
-EPS = 2.0**-53  # every float may be the rounding of a number that differs by this much, relatively
-_DIGITS = 110  # beyond those that a small scale takes: rows may differ by 1e-16, squared in XWXᵀ
-_CERTAIN = 1e-30  # largest relative KKT residual and correction of an answer that is handed out
+EPS = 2.0**-53  # every float may be the rounded value of a number with this relative difference
+_DIGITS = 110  # digits in addition to those for a small scale: rows may differ by 1e-16, which XWXᵀ squares
+_CERTAIN = 1e-30  # largest relative KKT residual and correction of a result that is returned
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Geometry:
         return 1.0 if self.shape is None else 0.5
 
     def log_scale(self) -> Any:
-        """log m, from the float given as it stands: m = scale^D, or √k/4 = scale(1+s²)/(1−s²)."""
+        """log m, from the exact value of the given float: m = scale^D, or √k/4 = scale(1+s²)/(1−s²)."""
         if self.shape is None:
             return mpf(self.depth) * mp.log(mpf(self.scale))
         s = mpf(self.shape)
@@ -51,7 +51,7 @@ class Geometry:
 
 
 def _inverse_and_slope(x: arb, depth: float) -> tuple[arb, arb]:
-    """s with h_D(s) = x, and h_D'(s): Newton in all digits from twenty of them."""
+    """s with h_D(s) = x, and h_D'(s): Newton's method in full precision, from twenty digits."""
     if depth == 2:
         return (x / 2).asinh(), (x * x + 4).sqrt()
     with mp.workdps(20):
@@ -64,9 +64,9 @@ def _inverse_and_slope(x: arb, depth: float) -> tuple[arb, arb]:
 
 
 def independent_rows(X: Any, y: Any) -> list[int]:
-    """Samples of which all others are combinations, in exact rational arithmetic.
+    """Independent samples of which all others are combinations, in exact rational arithmetic.
 
-    ArithmeticError where the targets contradict such a combination: then Xw = y has no solution.
+    Raises ArithmeticError if the targets contradict such a combination, so that Xw = y has no solution.
     """
     rows = [[fmpq(*v.as_integer_ratio()) for v in row] for row in np.column_stack([X, y]).tolist()]
     transposed = fmpq_mat([list(column) for column in zip(*rows, strict=True)])
@@ -78,12 +78,12 @@ def independent_rows(X: Any, y: Any) -> list[int]:
 
 @dataclass(frozen=True)
 class Truth:
-    """The limit in many digits, and how it moves: by A·r − P·g to first order (see `truth`)."""
+    """The limit in multiprecision, and its first-order change A·r − P·g (see `truth`)."""
 
     predictor: Any  # (d,) of mpf
     dual: Any  # (r,) of arb, for the samples `rows`
     rows: list[int]
-    residual: Any  # the limit of this problem has been found to this relative accuracy
+    residual: Any  # the limit of this problem is known to this relative accuracy
     onto: arb_mat  # A = WXᵀ(XWXᵀ)⁻¹
     along: arb_mat  # P = W − AXW
 
@@ -95,10 +95,10 @@ class Truth:
 def truth(X: Any, y: Any, geometry: Geometry, rows: list[int] | None = None, start: Any = None) -> Truth:
     """argmin Q(w) subject to Xw = y.
 
-    With W = ∇²Q(w)⁻¹, A = WXᵀ(XWXᵀ)⁻¹ and P = W − AXW, residuals r = y − Xw and g = ∇Q(w) − Xᵀν tell the
-    error to first order: A·r − P·g. It is evaluated at the answer, with the printed formulas of Q, and must
-    be below 1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not
-    float64; a `start` only saves time.
+    With W = ∇²Q(w)⁻¹, A = WXᵀ(XWXᵀ)⁻¹ and P = W − AXW, residuals r = y − Xw and g = ∇Q(w) − Xᵀν determine the
+    error to first order: A·r − P·g. It is evaluated at the result with the printed formulas of Q. It and both
+    residuals must be below 1e-30; otherwise ArithmeticError is raised. `rows` are passed if X is perturbed
+    and no longer float64; a `start` only saves time.
     """
     rows = independent_rows(X, y) if rows is None else rows
     X, y, digits = np.asarray(X)[rows], np.asarray(y)[rows], geometry.digits()
@@ -127,10 +127,10 @@ def _upper(vector: Any) -> Any:
 
 
 def doubt(X: Any, y: Any, geometry: Geometry, exact: Truth) -> float:
-    """‖δw‖₂/‖w‖₂ if every entry of X and y moves by 2⁻⁵³ of itself, the worst way, to first order.
+    """The largest ‖δw‖₂/‖w‖₂, to first order, for relative changes of 2⁻⁵³ in all entries of X and y.
 
-    δw = A(δy − δX w) + P δXᵀν, hence |δw| ≤ ε(|A|(|X||w| + |y|) + |P| |X|ᵀ|ν|). Samples that follow from
-    others exactly count once. Equal features move apart.
+    δw = A(δy − δX w) + P δXᵀν, hence |δw| ≤ ε(|A|(|X||w| + |y|) + |P| |X|ᵀ|ν|). Samples that are exact
+    combinations of others are not counted. Equal features are perturbed independently.
     """
     X, y = np.asarray(X, float)[exact.rows], np.asarray(y, float)[exact.rows]
     with mp.workdps(geometry.digits()), ctx.workdps(geometry.digits()):
@@ -156,9 +156,9 @@ def scattered(X: Any, rng: np.random.Generator) -> np.ndarray:
 
 
 def tilted(X: Any, exact: Truth) -> np.ndarray:
-    """The signs (N, d + 1) that pull features without weight into the solution and push the others out of it.
+    """The signs (N, d + 1) that favour features without weight in the solution and penalize the others.
 
-    Near-ties are decided by Xᵀν; where depth and scale make Q almost a norm its Hessian does not see them.
+    Near-ties are decided by Xᵀν; if depth and scale make Q almost a norm, its Hessian does not contain them.
     """
     w, nu = exact.floats, np.zeros(len(X))
     nu[exact.rows] = [float(v) for v in exact.dual]
@@ -169,7 +169,8 @@ def tilted(X: Any, exact: Truth) -> np.ndarray:
 
 
 def moved(X: Any, y: Any, geometry: Geometry, exact: Truth, signs: np.ndarray) -> float:
-    """‖δw‖₂/‖w‖₂ if every entry of X and y moves by 2⁻⁵³ of itself with these signs: solved anew."""
+    """‖δw‖₂/‖w‖₂ for relative changes of 2⁻⁵³ in all entries of X and y with these signs, by a second
+    solution."""
     shift = np.frompyfunc(lambda v, sign: (arb(float(v)) * (1 + arb(EPS) * int(sign))).mid(), 2, 1)
     with ctx.workdps(60):
         data = shift(np.column_stack([X, y]), signs)

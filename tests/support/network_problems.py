@@ -14,7 +14,7 @@ ACTIVATIONS = {
 
 
 class Perceptron:
-    """X ↦ σ(… σ(X W₁ + b₁) …) W_L + b_L, for parameters [(W₁, b₁), …]; of one output a vector."""
+    """X ↦ σ(… σ(X W₁ + b₁) …) W_L + b_L, for parameters [(W₁, b₁), …]; a vector if there is one output."""
 
     def __init__(self, activation):
         self.activation = activation

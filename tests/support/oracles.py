@@ -1,6 +1,6 @@
-"""Independent references: the papers' formulas at any number of digits, and plain ODEs on the raw weights.
+"""Independent references: the papers' formulas in any precision, and plain ODEs on the raw weights.
 
-Formulas of one coordinate are evaluated as printed: where one cancels it is given digits, not rewritten.
+Formulas of one coordinate are evaluated as printed; if terms cancel, the precision is increased.
 """
 
 from functools import cache
@@ -31,7 +31,7 @@ def h(s, depth):
 def _zeta(x, depth, digits):
     """ζ with h_D(ζ) = x for D = 2 and h_D(tanh ζ) = x for D > 2: Newton on the convex log|x| (log|ζ|).
 
-    digits: those in which it is computed now.
+    digits: the current precision.
     """
     if depth == 2 or x == 0:
         return mp.asinh(x / 2)
@@ -105,7 +105,7 @@ def scaled(function, w, log_scale, depth=2, digits=60):
 
 
 def bregman(w, origin, log_scale, depth=2, digits=60):
-    """Q(w) − Q(o) − Q'(o)(w − o) of one coordinate, with the digits that the subtraction eats."""
+    """Q(w) − Q(o) − Q'(o)(w − o) of one coordinate, with additional digits for the cancellation."""
     gap = mpf(w) - mpf(origin)
     lost = int(2.2 * mp.log10(abs(origin / gap))) if origin and gap else 0
     with mp.workdps(digits + 30 + max(0, lost)):
@@ -135,7 +135,8 @@ def _state(model, zeta):
 
 
 def _moved(p, t, z, dz):
-    """ζ after z → z + dz, to first order: about linear in β where |β| grows, linear in z where it shrinks."""
+    """ζ after z → z + dz, to first order; approximately linear in β if |β| grows, linear in z if it
+    decreases."""
     if z * dz < 0:
         return z + dz if p is None or (z + dz) * z < 0 else (z + dz).atanh()
     step = dz if p is None else dz * t.cosh() ** 2
@@ -144,13 +145,14 @@ def _moved(p, t, z, dz):
 
 
 def _ratio(part, whole):
-    """max|part| / max|whole|, and max|part| where the whole is 0."""
+    """max|part| / max|whole|, or max|part| if the whole is 0."""
     size, unit = (max(_middle(abs(vector))) for vector in (part, whole))
     return size / unit if unit > 0 else size
 
 
 def _newton(model, X, y, zeta, tol):
-    """ζ with Xβ = y and weight·z − offset = Xᵀν, both and the step in β below `tol`; None if not reached."""
+    """ζ with Xβ = y and weight·z − offset = Xᵀν, with both residuals and the step in β below `tol`; None if
+    this is not reached."""
     for _ in range(100):
         beta, z, slope = _state(model, zeta)
         force, slope = model.weight * z - model.offset, _middle(slope / model.weight)
@@ -195,8 +197,8 @@ def _path(model, X, y):
 def exact_limit(X, y, *, depth, log_scale, weight=1, offset=0, start=None, digits=60):
     """The β with Xβ = y and weight·q_D'(β/m) − offset = Xᵀν, an array of mpf, by Newton in `digits` digits.
 
-    Q is strictly convex and X of full row rank, so there is one such β: a `start` only saves time. Both
-    conditions, and the last step in β, must come below 1e-40, relative; otherwise ArithmeticError.
+    Q is strictly convex and X has full row rank, so β is unique; a `start` only saves time. Raises
+    ArithmeticError unless both relative residuals and the last step in β are below 1e-40.
     """
     given = [np.broadcast_to(np.asarray(v, object), np.shape(X)[1]) for v in (log_scale, weight, offset)]
     digits += int((1 if depth == 2 else 3) * max(0, -min(map(float, given[0])) / np.log(10)))
@@ -214,9 +216,10 @@ def exact_limit(X, y, *, depth, log_scale, weight=1, offset=0, start=None, digit
 
 
 def bits_decide_nothing(depth, scale):
-    """Are slacks 1 − |s| = m^{(D−2)/D} of tied features far above 2⁻⁵³, by which the last bits of X move s?
+    """Whether the slacks 1 − |s| = m^{(D−2)/D} of tied features are far above 2⁻⁵³, the effect of the last
+    bits of X on s.
 
-    Features that are tied share the predictor as their slacks say. At depth 2 slopes have no ends.
+    Tied features share the predictor according to their slacks. At depth 2 slopes are unbounded.
     """
     return depth == 2 or scale ** ((depth - 2) / depth) >= 1e9 * 2.0**-53  # shares are known to 1e-9, times d
 
@@ -228,7 +231,7 @@ def relative_error(computed, exact):
 
 
 def powers(depth):
-    """w₊^D − w₋^D, made from 2 weights a coordinate: its value, slopes (2, d) and curvatures (2, 2, d)."""
+    """w₊^D − w₋^D, from two weights per coordinate: its value, slopes (2, d) and curvatures (2, 2, d)."""
     sign, bend = np.array([[depth], [-depth]]), (depth - 1) * np.diag([depth, -depth])[:, :, None]
     return (
         lambda w: w[0] ** depth - w[1] ** depth,
@@ -238,13 +241,13 @@ def powers(depth):
 
 
 def products():
-    """u₊v₊ − u₋v₋, made from the weights u₊, v₊, u₋, v₋: its value, slopes and curvatures."""
+    """u₊v₊ − u₋v₋, from the weights u₊, v₊, u₋, v₋: its value, slopes and curvatures."""
     swap = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, -1, 0]], float)
     return lambda w: w[0] * w[1] - w[2] * w[3], lambda w: swap @ w, lambda w: swap[:, :, None] + 0 * w[0]
 
 
 def parameter_flow(weights, parametrization, X, y, *, residual=1e-12, rtol=1e-12):
-    """The predictor where gradient flow on ½‖Xw − y‖² ends: LSODA on the weights (k, d), exact Jacobian."""
+    """The limit of gradient flow on ½‖Xw − y‖²: LSODA on the weights (k, d), exact Jacobian."""
     (value, slope, curvature), weights = parametrization, np.array(weights, float)
     shape, each = weights.shape, np.arange(X.shape[1])
 

@@ -1,6 +1,7 @@
 """Random problems with more samples than features, and the limits of gradient flow on the square loss.
 
-As a script, `python tests/support/overdetermined.py 2000`, it runs so many and prints the worst of each kind.
+As a script, `python tests/support/overdetermined.py 2000` runs this number of problems and prints the worst
+of each kind.
 """
 
 import sys
@@ -27,7 +28,7 @@ KINDS = (
     "narrow",
     "equal rows",
 )
-ERROR = 1e-6  # relative, of the end
+ERROR = 1e-6  # relative error of the end
 RISE = 1e-10  # allowed relative increase of the loss, due to interpolation between steps
 
 
@@ -41,10 +42,11 @@ class Case:
     y: Any
 
     def end(self):
-        """Least squares, of the rank that the model has; for leaky neurons the end of another integration."""
+        """The least-squares solution of the model's rank; for leaky neurons, the end of another
+        integration."""
         if self.kind == "leaky":
             coarse, fine = (leaky_end(self.model, self.X, self.y, eps=eps) for eps in (1e-7, 1e-8))
-            return fine + (fine - coarse) / 9  # the rounding of the kink moves the rest in proportion
+            return fine + (fine - coarse) / 9  # rounding the kink changes the stationary point in proportion
         if self.kind == "equal rows":
             return tacit.limit(self.model, *merged(self.X, self.y)).predictor
         best = np.linalg.lstsq(self.X, self.y, rcond=None)[0]
@@ -72,7 +74,7 @@ def case(seed):
 
 
 def model(kind, scale, d, outputs, rng):
-    """A model of that kind, its predictor of about that scale at the start."""
+    """A model of this kind whose initial predictor has approximately this scale."""
     shape = rng.uniform(-0.8, 0.8)
     if kind.startswith("depth"):
         depth = int(kind[-1])
@@ -90,7 +92,7 @@ def model(kind, scale, d, outputs, rng):
 
 
 def merged(X, y):
-    """Equal rows as one, with the mean of their targets: the same normal equations with other weights."""
+    """Equal rows replaced by one with the mean of their targets, which gives weighted normal equations."""
     rows, which, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
     sums = np.zeros(len(rows))
     np.add.at(sums, which.ravel(), y)
@@ -98,12 +100,13 @@ def merged(X, y):
 
 
 def leaky_end(model, X, y, *, eps=1e-8):
-    """Where the neuron a·σ(w·x) comes to rest, the kink of σ rounded: Radau on the raw weights."""
+    """The stationary point of the neuron a·σ(w·x) with a rounded kink of σ: Radau on the raw weights."""
     size = max(np.abs(X @ model.weights).max(), 1.0)
     _, velocity, jacobian = smoothed_leaky(model.slope, X, y, eps * size)
 
     def still(_, state):
-        """Newton's step, relative: how far it is to the rest; without (a, −w), which changes no output."""
+        """The relative Newton step, an estimate of the remaining distance, without the direction (a, −w),
+        which changes no output."""
         flat = np.append(state[0], -state[1:]) / np.linalg.norm(state)
         matrix = jacobian(0, state)
         values, vectors = np.linalg.eigh(matrix - np.linalg.norm(matrix) * np.outer(flat, flat))

@@ -1,7 +1,7 @@
 """The code on the pages of the documentation, and its printed output.
 
 A page is README.md or one under docs/. Its ```python blocks are one program; a ```text block right after one
-of them is what it prints. `make docs-outputs` writes these.
+of them is its printed output. `make docs-outputs` writes these blocks.
 """
 
 import contextlib

@@ -1,11 +1,11 @@
 """Recorded numbers of the verdicts of all theorems on small fixed cases.
 
     python tests/support/recorded_verdicts.py          compare with the record
-    python tests/support/recorded_verdicts.py --write  record them anew, after a change of a formula
+    python tests/support/recorded_verdicts.py --write  update the record after a change of a formula
 
 The tests of each theorem compare its numbers with something independent of the code, on few problems. This
-record is the net below them: it holds every measured value and every bound of all verdicts on a dozen cases,
-so that no formula changes without notice.
+record adds regression tests: it contains every measured value and every bound of all verdicts on a dozen
+cases, so that any change of a formula is detected.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _plain(value: float | None) -> float | None:
 
 
 def differences(name: str, found: dict[str, Any], kept: dict[str, Any]) -> list[str]:
-    """What is not as it was recorded, in words; values may differ by round-off and by integration error.
+    """Differences from the record, as text; values may differ by round-off and by integration error.
 
     Both are below 1e-4 of a value, or of its bound if the value itself is an error.
     """

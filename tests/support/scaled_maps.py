@@ -5,10 +5,9 @@ Each consists of a map, a direction of θ₀, and the verdict at generic starts,
 separable   each wᵢ has its own parameters, so that the gradient fields commute: mirror
 invertible  w = f(θ) entry by entry: M is diagonal with Mᵢᵢ a function of wᵢ: mirror; also for Aw + b
 shifted     a neuron (a + θ₁)(c + v), a shared weight or a Hopf map, moved by constants: warped, as at 0
-plane       d = 1: each metric is a Hessian: mirror
-reach       flows reach more dimensions than w has, and M changes in directions in which w does not: none
-tensors     p = d, J square: the equations of the metric fail (in two dimensions by a curl): none
-"""
+curve d = 1: every metric is a Hessian: mirror reach       flows reach more dimensions than w has, and M
+changes in directions in which w does not: none tensors     p = d, J square: the equations of the metric fail
+(in two dimensions by a curl): none"""
 
 from dataclasses import dataclass
 

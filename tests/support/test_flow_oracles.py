@@ -107,7 +107,7 @@ def test_many_digits_at_a_huge_scale_do_not_depend_on_the_steps():
 
 @pytest.mark.thorough
 def test_many_digits_at_a_huge_scale_agree_with_the_sweeping_process():
-    """A process without any λ, any loss or any differential equation."""
+    """A process without λ, loss or differential equation."""
     levels = np.array([0.1, 1, 10, 100])
     exact = exact_exp_flow(LOCAL, 3, np.log(1e8), levels * 1e8, digits=22, stages=5, tol=1e-9)
     assert distance(exact.predictor / 1e8, sweeping_flow(LOCAL, 3, levels, steps=500)) < 1e-5

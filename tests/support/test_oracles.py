@@ -139,7 +139,7 @@ def near_duplicate_rows(gap, seed=0):
 @pytest.mark.parametrize("gap", [1e-6, 1e-15])
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1e-6), (3, 1e-3), (10, 1e-6), (4, 1.0)])
 def test_truth_is_that_of_the_difference_of_nearly_equal_samples(depth, scale, gap):
-    """The same equations, well conditioned: the difference, scaled up, in place of the second sample."""
+    """Equivalent well-conditioned equations, with the scaled difference instead of the second sample."""
     X, y = near_duplicate_rows(gap)
     geometry = Geometry(depth, scale)
     with ctx.workdps(60):
@@ -175,7 +175,7 @@ def test_equal_samples_count_once_and_contradictions_are_found():
 @pytest.mark.parametrize("gap", [1e-5, 1e-7, 1e-9])
 @pytest.mark.parametrize("geometry", [Geometry(2, 1e-3), Geometry(4, 0.1), Geometry(2, 1e-2, 0.5)], ids=repr)
 def test_doubt_bounds_what_rounding_of_the_data_moves(geometry, gap):
-    """Measured: 0.23 to 0.68 of the bound, which takes the worst signs everywhere."""
+    """The measured values are 0.23 to 0.68 of the bound, which assumes the worst signs everywhere."""
     X, y = near_duplicate_rows(gap)
     exact = truth(X, y, geometry)
     bound = doubt(X, y, geometry, exact)
@@ -213,7 +213,7 @@ def test_problems_repeat_and_are_what_they_say():
     for index in range(2 * len(GAPS)):
         task = problem(index)
         assert task.key() == problem(index).key() != problem(index, seed=1).key()
-        rank = len(independent_rows(task.X, task.y))  # which raises where there is no solution
+        rank = len(independent_rows(task.X, task.y))  # it raises if there is no solution
         assert (rank < len(task.X)) == (task.gap == 0 and task.axis == "rows")
         smallest = np.linalg.svd(task.X if task.axis == "rows" else task.X.T)[1][-1]
         assert task.axis == "columns" or smallest < 100 * task.gap + 1e-14

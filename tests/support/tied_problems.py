@@ -1,4 +1,4 @@
-"""Random tables with tied columns, and their limits in many digits: the data are what their floats say.
+"""Random tables with tied columns, and their limits in multiprecision, with the floats taken as exact.
 
 Columns are duplicated, proportional, equal up to rounding after a change of units, binary or counts. Means
 and standard deviations are those of the exact numbers. Nothing here uses Tacit's solvers.
@@ -20,12 +20,12 @@ KINDS = ("decimal", "binary", "counts", "whole", "normal")
 COPIES = ("duplicate", "proportional", "units", "opposite", "shifted", "last bit")
 _FACTORS = (2.0, 3.0, 12.0, 1000.0, 0.5, 0.25)
 _UNITS = (0.3048, 2.54, 1.8, 1e3, 0.01, 1 / 3)
-_EXACT = 400  # digits that hold all sums and differences of the data
+_EXACT = 400  # digits for exact sums and differences of the data
 
 
 @dataclass(frozen=True)
 class Tied:
-    """X and y, what is asked of them, and of which model."""
+    """X and y, the options of the limit, and the model."""
 
     X: np.ndarray
     y: np.ndarray
@@ -48,7 +48,7 @@ class Tied:
                 [mp.log(each) for each in np.broadcast_to(s, self.X.shape[1])], object
             )
         X, y = self.X, self.y
-        if self.intercept:  # differences of samples leave b out
+        if self.intercept:  # differences of samples do not contain b
             X, y = _exact(X[1:]) - _exact(X[:1]), _exact(y[1:]) - _exact(y[0])
         rows = independent_rows(X, y)
         if not any(v != 0 for v in y[rows]):
@@ -132,7 +132,7 @@ def _targets(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
 
 def _solvable(task: Tied) -> bool:
     values = np.column_stack([task.X, task.y])
-    if any(0 < variance < 1e-20 for variance in _variances(values)):  # rounding of what is constant
+    if any(0 < variance < 1e-20 for variance in _variances(values)):  # round-off of a constant column
         return False
     X, y = _exact(task.X), _exact(task.y)
     X, y = (X[1:] - X[:1], y[1:] - y[0]) if task.intercept else (X, y)
@@ -142,4 +142,9 @@ def _solvable(task: Tied) -> bool:
         independent_rows(X, y)
     except ArithmeticError:
         return False
-    return True
+    return _solvable_in_floats(X.astype(float), y.astype(float))
+
+
+def _solvable_in_floats(X: np.ndarray, y: np.ndarray) -> bool:
+    """Not if samples differ in their last bits and have other targets: Tacit calls these inconsistent."""
+    return bool(np.linalg.norm(X @ np.linalg.lstsq(X, y)[0] - y) <= 1e-6 * np.linalg.norm(y))

@@ -1,4 +1,4 @@
-"""From final weights alone: which start explains them."""
+"""The start that explains given final weights."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_a_flow_is_explained_by_its_scale():
 
 
 def test_the_start_that_is_read_ends_there():
-    """Gradient descent, batches and momentum: from the weights alone and from the run alike."""
+    """Gradient descent, batches and momentum: the weights alone and the run give the same start."""
     X, y = problem(1)
     for training in (Training(0.05), Training(0.02, batch=1), Training(0.0005, 0.9)):
         run = tacit.descend(tacit.Diagonal(2, 0.1), X, y, training, until=1e-12)

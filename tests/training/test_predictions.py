@@ -23,7 +23,7 @@ def distance(w, other):
 
 
 def step_at(model, X, y, edge):
-    """A step at this share of the edge of plain gradient descent."""
+    """The step size at this fraction of the edge of stability of plain gradient descent."""
     return edge / (tacit.limit(model, X, y, training=Training(1e-12)).edge / 1e-12)
 
 
@@ -60,7 +60,7 @@ def test_the_error_is_of_second_order_in_the_step(method, depth, scale):
 
 
 def test_the_estimated_error_covers_the_real_one():
-    """Measured at 0.05 to 0.7 of the edge: the estimate is 1.5 to 20 times the error."""
+    """From 0.05 to 0.7 of the edge the estimate is 1.5 to 20 times the measured error."""
     for seed in range(4):
         (X, y), depth = problem(seed), 2 + seed % 3
         model = tacit.Diagonal(depth, 0.3)
@@ -82,7 +82,7 @@ def test_the_mean_of_many_runs_with_batches_is_predicted(options, depth):
     found = tacit.limit(model, X, y, training=training)
     ends = np.array([tacit.descend(model, X, y, training, seed=s).predictor for s in range(64)])
     mean, error = ends.mean(axis=0), ends.std(axis=0, ddof=1) / 8
-    # Along the mean shift from the flow, the best-measured direction.
+    # Measured along the mean shift from the flow, the direction with the smallest statistical error.
     shift = found.predictor - found.trained.flow
     shift /= np.linalg.norm(shift)
     scatter = (ends @ shift).std(ddof=1) / 8
@@ -108,7 +108,7 @@ def test_batches_of_one_run():
 
 @pytest.mark.parametrize(("depth", "scale"), [(2, 0.3), (3, 0.5), (4, 0.5)])
 def test_flow_with_decay_that_ends_is_that_of_a_smaller_scale(depth, scale):
-    """Simulated: the weights with decay by SciPy, to the end of the decay, then by tacit.flow."""
+    """The weights are simulated by SciPy until the decay ends, then by tacit.flow."""
     from scipy.integrate import solve_ivp
 
     X, y = problem(3)
@@ -196,7 +196,7 @@ def test_near_the_edge_it_warns_and_beyond_it_refuses():
 BAD = [
     ({"training": Training(0.1, decay=0.1)}, 3, tacit.NoPotentialError, "not convex at depth 3"),
     ({"training": Training(0.1, decay=lambda t: 0.1)}, 2, tacit.InputError, "give decay_time"),
-    ({"training": Training(0.1, decay=0.1, batch=1)}, 2, tacit.NoPotentialError, "never come to rest"),
+    ({"training": Training(0.1, decay=0.1, batch=1)}, 2, tacit.NoPotentialError, "does not converge"),
     ({"training": Training(0.1, label_noise=0.1, noise_steps=9)}, 3, tacit.NoPotentialError, "depth 2 only"),
     ({"training": Training(0.1, batch=9)}, 2, tacit.InputError, "at most the number of samples, 5"),
     ({"training": 0.1}, 2, tacit.InputError, "must be a tacit.Training"),
@@ -264,7 +264,7 @@ def test_the_area_of_other_losses_and_models_is_refused_by_name():
 
 @pytest.mark.parametrize("model", AREAS, ids=repr)
 def test_fine_tuning_is_the_limit_of_a_limit(model):
-    """The flow on two tasks in turn: weights of the first end are the start of the second."""
+    """The flow on two consecutive tasks, where the final weights of the first are the start of the second."""
     (X, y), (Z, z) = problem(1), problem(2)
     first = tacit.limit(model, X, y)
     second = tacit.limit(first.model(), Z, z)

@@ -1,4 +1,4 @@
-"""Gradient descent on diagonal networks: plain loops, and the start of the flow that ends where a run did."""
+"""Gradient descent on diagonal networks: plain loops, and the effective start of a run."""
 
 import itertools
 
@@ -34,7 +34,7 @@ def test_runs_end_where_plain_loops_do(case):
     depth, scale, training, end = KNOWN[case]
     turns = itertools.cycle([[0], [1]]) if training.batch else None
     run = tacit.descend(tacit.Diagonal(depth, scale), X, Y, training, until=1e-13, batches=turns)
-    # Printed digits, and 10 × the residual of a run with momentum, which falls slowly.
+    # The printed digits, and ten times the residual of a run with momentum, which decreases slowly.
     np.testing.assert_allclose(run.predictor, end, rtol=0, atol=1e-10)
     assert run.converged
 
@@ -102,7 +102,7 @@ OPTIONS = [
 
 
 def stable_step(model, X, y, edge):
-    """A step at this share of the edge."""
+    """The step size at this fraction of the edge of stability."""
     return edge / (tacit.limit(model, X, y, training=Training(1e-12)).edge / 1e-12)
 
 
@@ -116,7 +116,7 @@ def test_a_flow_from_the_effective_start_ends_where_the_run_does(depth, options)
         run = tacit.descend(model, X, y, training, until=1e-12)
         assert run.converged, run.reason
         assert run.effective_error < 1e-9
-        assert run.flow_error > 100 * run.effective_error  # the flow's own limit is somewhere else
+        assert run.flow_error > 100 * run.effective_error  # the limit of the flow differs
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_untied_networks_too(model, options):
 
 
 def test_untied_layers_take_the_steps_of_their_own_gradient():
-    """The reduction to two vectors is that of all four."""
+    """The reduction to two vectors agrees with all four."""
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
     u, v, a, b = (rng.uniform(0.1, 0.5, 6) * s for s in (1, 1, 1, -1))

@@ -1,4 +1,4 @@
-"""Certificates hold for optimal predictors, however these were computed, and fail for others."""
+"""Certificates hold for optimal predictors from any source, and fail for others."""
 
 import numpy as np
 import pytest
@@ -128,7 +128,7 @@ def test_the_column_of_a_linear_network_is_its_predictor():
 
 
 class TestMargin:
-    """min ½‖w‖² with margins at least 1, whose solution is known by hand."""
+    """min ½‖w‖² with margins at least 1, whose solution is known in closed form."""
 
     X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
     y = np.ones(3)

@@ -12,7 +12,7 @@ import tacit
 
 
 def problem(seed, samples=20, features=50, nonzero=2):
-    """Sparse signals that few Gaussian samples determine, and data to test on."""
+    """Sparse signals that few Gaussian samples determine, and test data."""
     rng = np.random.default_rng(seed)
     signal = np.zeros(features)
     signal[:nonzero] = rng.choice([-1.0, 1.0], nonzero) * rng.uniform(0.7, 1.5, nonzero)
@@ -38,7 +38,7 @@ def trained(X, y, depth, scale, decay, until):
 
 
 def grokking(found, X_test, y_test, level, since, until):
-    """When the simulated test error falls below a level."""
+    """The time at which the simulated test error falls below a level."""
 
     def excess(t):
         return float(np.mean((X_test @ found(t) - y_test) ** 2)) - level
@@ -55,7 +55,7 @@ CASES = [(2, 5.0, 1e-3), (3, 2.0, 1e-3), (2, 3.0, 1e-4), (3, 1.5, 1e-4)]
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("depth", "scale", "decay"), CASES)
 def test_grokking_times_are_those_of_training(depth, scale, decay, seed):
-    """Within 1%, as was asked for; the distance falls with the decay."""
+    """The required accuracy is 1%; the distance decreases with the decay."""
     X, y, X_test, y_test = problem(seed)
     path = tacit.decay_path(tacit.Diagonal(depth, scale), X, y, decay, X_test=X_test, y_test=y_test)
     level = 0.1 * path.test_error[0]
@@ -129,7 +129,7 @@ def test_what_is_shown(tmp_path):
         tacit.Diagonal(2, 3.0), X, y, 1e-2, X_test=X_test, y_test=y_test, times=[0, 300, 600]
     )
     text = path.summary()
-    assert "decay" in text and "half of the first at time" in text
+    assert "decay" in text and "half of its initial value at time" in text
     assert path.plot(tmp_path / "path.png").stat().st_size > 5_000
     json.dumps(path.to_dict(), allow_nan=False)
     assert path.to_xarray().test_error.shape == (3,)

@@ -1,4 +1,4 @@
-"""From a predictor back to depth and scale: limits are found, noise and the kernel end hide the depth."""
+"""Depth and scale from a predictor: limits are identified; noise and the kernel end hide the depth."""
 
 import json
 
@@ -15,7 +15,7 @@ CASES = [(2, 0.1), (3, 0.3), (4, 0.5), (3, 0.05), (2, 0.02)]
 
 @pytest.mark.parametrize(("depth", "scale"), CASES)
 def test_the_depth_and_scale_of_a_limit_are_found(depth, scale):
-    """The right depth reaches 2e-9 to 3e-8, limited by the digits of the scale; others stay above 5e-5."""
+    """The correct depth reaches 2e-9 to 3e-8, limited by the digits of the scale; others stay above 5e-5."""
     w = tacit.limit(tacit.Diagonal(depth, scale), X, Y).predictor
     found = tacit.explain(X, Y, w)
     right = list(found.depths).index(depth)

@@ -25,7 +25,7 @@ def gap(a, b):
 @pytest.mark.parametrize("order", ["rising", "falling", "mixed"])
 @pytest.mark.parametrize("depth", [2, 3])
 def test_limits_are_those_of_separate_calls(depth, order):
-    """Whatever was computed before, each result is within its own error estimate of the exact one."""
+    """Each result is within its own error estimate of the exact one, independent of earlier computations."""
     scales = {
         "rising": SCALES,
         "falling": SCALES[::-1],

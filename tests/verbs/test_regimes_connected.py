@@ -105,7 +105,7 @@ def test_in_between_is_intermediate():
 def test_the_kernel_of_an_orthogonal_network_turns_as_its_group_says(outputs, size):
     """From orthonormal U₁ and V the flow keeps (U₁ V)ᵀ in O(r, m), so that V Vᵀ ends at √(I + ΘᵀΘ).
 
-    Likewise Φ₁ᵀUUᵀΦ₁ at √(I + Φ₁ᵀΘΘᵀΦ₁), Θ the solution of least norm; X sees nothing else of U Uᵀ.
+    Likewise Φ₁ᵀUUᵀΦ₁ at √(I + Φ₁ᵀΘΘᵀΦ₁), Θ the solution of least norm; X depends on no other part of U Uᵀ.
     """
     rng = np.random.default_rng(3)
     X, Y = rng.standard_normal((4, 7)), size * rng.standard_normal((4, outputs))

@@ -1,4 +1,4 @@
-"""State evolution against numbers computed elsewhere, SciPy's quadrature, and simulated data sets."""
+"""State evolution against independent numbers, SciPy's quadrature, and simulated data sets."""
 
 import json
 import math
@@ -78,7 +78,8 @@ def test_the_kernel_end_is_the_minimum_norm_solution():
 
 @pytest.mark.thorough
 def test_simulated_data_sets_agree_on_average():
-    """N = 160, d = 640: 1.1 ± 0.9% was measured elsewhere; three standard errors and 3% are allowed."""
+    """N = 160, d = 640: an independent simulation gave 1.1 ± 0.9%; three standard errors and 3% are
+    allowed."""
     signal = np.repeat([1.0, 0.0], [8, 632])
     found = tacit.risk(tacit.Diagonal(2, 0.1), signal, 0.5, 160, draws=60)
     bias, error = found.bias
@@ -100,7 +101,7 @@ def test_the_scatter_is_that_of_simulated_data_sets_and_always_shown(tmp_path):
 
 
 def test_groups_and_profiles():
-    """Signs and the order of coordinates do not matter; a profile goes with its coordinate."""
+    """Signs and the order of coordinates do not matter; a profile is permuted with its coordinates."""
     rng = np.random.default_rng(0)
     signal, profile = rng.choice([-1.0, 0, 1], 30), rng.choice([0.5, 2.0], 30)
     order = rng.permutation(30)

@@ -91,7 +91,7 @@ def test_the_conditions_hold_at_all_times(make, seed, options):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_path_ends_at_basis_pursuit(seed):
-    """1e-12 is what was asked for; the worst of 40 seeds is 6e-15."""
+    """The required accuracy is 1e-12; the worst error over 40 seeds is 6e-15."""
     features, y, profile = random_problem(seed, profile=seed % 2 == 1)
     path = tacit.saddle_path(features, y, depth=3, profile=profile)
     expected, unique = basis_pursuit(features, y, path.thresholds)
@@ -125,7 +125,7 @@ def test_averages_solve_the_lasso_exactly_where_they_say_so(seed, profile):
 def test_there_are_averages_that_do_not_solve_the_lasso():
     path = tacit.saddle_path(X, Y)
     assert [bool(path.average(tau).holds) for tau in (0.5, 2, 4, 5, 100)] == [True, True, True, False, False]
-    assert path.average(5).gap == pytest.approx(0.05)  # s₀ has fallen from 1 by 0.05, x0 counts with 0.48
+    assert path.average(5).gap == pytest.approx(0.05)  # s₀ has decreased from 1 by 0.05; x0 contributes 0.48
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -156,7 +156,7 @@ def raw_weights(features, y, depth, log_scale, profile, times):
         return -depth * np.concatenate([g, -g]) * np.exp((depth - 2) * np.minimum(z, 50.0))
 
     start = np.tile(log_scale + np.log(profile), 2)
-    longest = times[-1] / 1000  # longer steps would pass jumps that they do not notice
+    longest = times[-1] / 1000  # longer steps would miss jumps
     run = solve_ivp(velocity, (0, times[-1]), start, "LSODA", times, rtol=1e-10, atol=1e-12, max_step=longest)
     assert run.success
     return np.array([predictor(z) for z in run.y.T])
@@ -174,7 +174,7 @@ FLOWS = {  # depth, log a, profile, tolerance: how fast the flow tends to the pa
 
 @pytest.mark.parametrize("name", FLOWS)
 def test_raw_weights_at_a_tiny_scale_follow_the_path(name):
-    """Between jumps. Nothing is shared with the path: neither its clock nor its thresholds."""
+    """Between jumps. The simulation shares nothing with the path, neither its clock nor its thresholds."""
     depth, log_scale, profile, tolerance = FLOWS[name]
     path = tacit.saddle_path(X, Y, depth=depth, profile=profile)
     model = tacit.Diagonal(depth, log_scale=log_scale, profile=profile)
@@ -215,7 +215,7 @@ def test_a_profile_decides_the_shares_of_equal_features():
     near = tacit.limit(tacit.Diagonal(2, 1e-100, profile), doubled, Y).predictor
     np.testing.assert_allclose(last, near, atol=1e-10)
     deep = tacit.saddle_path(doubled, Y, depth=3, profile=profile).predictors[-1]
-    assert deep[2] == 0  # at larger depths the feature that starts larger takes all
+    assert deep[2] == 0  # at larger depths the feature that starts larger takes the whole predictor
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])

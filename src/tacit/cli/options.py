@@ -127,7 +127,7 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
 
 
 def told_assumptions(options: argparse.Namespace, assumed: Sequence[str]) -> str:
-    """Tell what had to be assumed to read the data; returns what they are called."""
+    """Report what had to be assumed to read the data; return the name of the data."""
     where = "standard input" if options.data == "-" else str(options.data)
     if assumed:
         remark(f"assumed about {where}: {'; '.join(assumed)}")

@@ -167,8 +167,8 @@ def as_labels(y: Any, who: str) -> Float:
     """Return y as labels −1 and +1, shape (N,): of two classes, the first in sorted order becomes −1.
 
     Classes are strings, booleans or whole numbers (0 → −1, 1 → +1); −1 and +1 are kept. Raises `InputError`
-    if y does not have exactly two classes, or has other numbers. `who` names what needs labels, for the
-    message.
+    if y does not have exactly two classes, or has other numbers. `who` is the part of the message that says
+    what needs labels.
     """
     values = _as_classes(y)
     if values.dtype.kind == "f" and np.isin(values, (-1.0, 1.0)).all():

@@ -18,7 +18,7 @@ from tacit.errors import InputError
 
 NAMED = {".csv": ",", ".tsv": "\t", ".txt": ""}  # suffix → expected separator, "" if any
 _MARKS = "\t;,|"
-_SPACES = " "  # stands for runs of white space
+_SPACES = " "  # represents runs of white space
 _WIDE = 20_000  # number of columns above which pandas spends more time making columns than parsing
 _COMMENT = re.compile(rb"(?m)^#.*(?:\n|\Z)")
 _COMMENTS = re.compile(rb"(?:#.*\n)*#(.*)\n")  # comments above the table; the group is the last one
@@ -109,7 +109,8 @@ def _first_records(content: bytes, mark: str) -> tuple[list[str], list[str]]:
         found = (record for record in records if any(each.strip() for each in record))
         try:
             return next(found, []), next(found, [])
-        except csv.Error:  # a field that is too long: a quote that is none with this separator
+        # a field that is too long, because with this separator a quote is an ordinary character
+        except csv.Error:
             return [], [""]
 
 

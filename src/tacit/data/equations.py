@@ -72,7 +72,7 @@ def name_of(*arrays: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """The data without rounding, up to powers of 2, and the standard deviations that divide its columns."""
+    """The exact data up to powers of 2, and the standard deviations that divide its columns."""
 
     numbers: Float
     spread: Spread | None = None
@@ -262,9 +262,9 @@ def _scaled(exact: Exact, y: Float, tol: float) -> Equations:
 def _differences(exact: Exact, y: Float, tol: float) -> Equations:
     """Eliminate the free intercept b from X w + b = y by taking differences of samples.
 
-    Differences computed in double precision are accurate enough if they are well conditioned. Whether a
-    sample is an affine combination of others is decided by the last bits of the samples, which differences
-    have lost; `combine` therefore works on the samples themselves, in double-double arithmetic.
+    Differences computed in double precision are accurate enough if they are well conditioned. The last bits
+    of the samples, which their rounded differences do not contain, decide whether a sample is an affine
+    combination of others; `combine` therefore uses the samples themselves, in double-double arithmetic.
     """
     count, X = len(y), exact.numbers
     differences, targets = exact.divided(X[1:] - X[:1]), y[1:] - y[:1]

@@ -25,13 +25,13 @@ _ZERO_SHARE, _ZERO_UNITS = 0.8, 1e3
 _ACCURATE = 1e-6  # smallest pivot, relative to the largest, whose row keeps ten digits in double precision
 _CENTRED = 1e-11  # relative size below which the mean of a feature counts as 0
 _REORTHOGONALIZATIONS = 5  # at most; each removes some nine digits of the component along the basis
-_ORTHOGONAL = 1e-3  # share of a remainder that must be left by a reorthogonalization for it to be the last
+_ORTHOGONAL = 1e-3  # share of a remainder above which a reorthogonalization is the last one
 _PASSES = 40  # at most; each resolves samples that agree in six more digits (see `_ACCURATE`)
 
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """T and T X in floats, and the T that X annuls.
+    """T and T X in double precision, and the combinations that vanish on X.
 
     The rows of T X, in units of the size of each feature, are an orthonormal basis up to round-off.
     """

@@ -104,7 +104,8 @@ class LinearModel:
     fit: dict[str, Any] = field(default_factory=dict)
 
     def outputs(self, X: Float) -> Float:
-        """Outputs, (samples, outputs). Raises `InputError` if one of them is outside the range of floats."""
+        """Outputs, (samples, outputs). Raises `InputError` if one of them is outside the " "floating-point
+        range."""
         with np.errstate(over="ignore", invalid="ignore"):
             outputs = np.asarray(X @ self.coefficients.T + self.intercepts)
         overflow = ~np.isfinite(outputs).all(axis=1)
@@ -112,7 +113,7 @@ class LinearModel:
             row = int(overflow.argmax())
             column = int(np.abs(X[row]).argmax())
             raise InputError(
-                f"the prediction for row {row + 1} leaves the range of floats: its largest entry is "
+                f"the prediction for row {row + 1} leaves the floating-point range: its largest entry is "
                 f"{X[row, column]:.3g}, in column {short_name(self.features[column], 40)!r}; check the units "
                 "of the features"
             )

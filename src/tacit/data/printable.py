@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-# Special values: shapes lie strictly between ±1, slope 1 is linear, and depth 2 has a potential of its own.
+# Special values: shapes lie strictly between ±1, slope 1 is linear, and depth 2 has a different potential.
 _SPECIAL = (-1.0, 1.0, 2.0)
 
 

@@ -326,7 +326,8 @@ def _as_numbers(column: Any) -> Float:
         if column.dtype.kind != "O":  # dates and durations, which pandas would convert to nanoseconds
             return np.full(len(column), np.nan)
         entries = column.astype(object)
-        numeric = pd.to_numeric(entries, errors="coerce").notna()  # its floats may be off in the last digit
+        # its floats may have errors in the last digit
+        numeric = pd.to_numeric(entries, errors="coerce").notna()
         return np.array([float(v) if good else np.nan for v, good in zip(entries, numeric, strict=True)])
     return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
 

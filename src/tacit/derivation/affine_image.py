@@ -66,7 +66,7 @@ def normal_change(jets: Jets, theta: Float, basis: Float) -> float:
 class FlatPotential(DivergenceFromStart):
     """Q(w) = Q_c(Bᵀ(w − w₀)) on the affine subspace w₀ + span B that contains the image of F.
 
-    It takes w with all its entries, on the subspace; elsewhere it raises `OutsideDomainError`. Gradients are
+    Methods take the full vector w on the subspace, and raise `OutsideDomainError` elsewhere. Gradients are
     the part B∇Q_c along the subspace (the normal part is not determined), and the Hessian B∇²Q_cBᵀ is
     singular.
     """

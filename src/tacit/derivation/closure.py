@@ -30,7 +30,7 @@ from tacit.show.progress import progress
 # verdict "undecided". Round-off of brackets and metric tensors is about 1e-15 for well-conditioned maps.
 ZERO, CLEAR = 1e-9, 1e-6
 FLOOR = (
-    1e-4  # derivatives below this times |X||Y|/length are negligible: sizes are not taken relative to them
+    1e-4  # derivatives below this times |X||Y|/length are negligible and not used as a reference for sizes
 )
 _BATCH = 32  # brackets that are computed together
 _ALL_PAIRS = 600  # with more pairs of fields, brackets of random combinations replace those of all pairs
@@ -128,7 +128,8 @@ def _largest(spans: list[Span]) -> int:
 
 
 def _borderline_sizes(spans: list[Span]) -> list[float]:
-    """Those of the largest spans; elsewhere a small remainder may be part of a direction clear there."""
+    """The remainders of the largest spans; elsewhere a small remainder may be part of a direction that is
+    clear there."""
     best = _largest(spans)
     return [span.borderline for span in spans if span.dimension == best]
 

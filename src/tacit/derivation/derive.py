@@ -196,7 +196,8 @@ def _failure_at_multiples(
 
 
 def _undecided(found: Examination, factor: float, size: float) -> Examination:
-    """The examination with the verdict that what holds at θ₀ to round-off fails at a multiple of it."""
+    """The examination with the verdict that a property that holds at θ₀ to round-off fails at a multiple of
+    θ₀."""
     kind = found.verdict[0]
     holds = "w moves on a surface" if kind == "none" else f"the numbers are those of a {kind} flow"
     reason = (
@@ -238,7 +239,7 @@ def cost(parametrization: Callable[[Any], Any], theta0: Any, *, samples: int = 8
     """Estimate the cost of `derive` from the time of one evaluation and one set of brackets."""
     _, known, start = checked_model(parametrization, theta0, samples)
     p, d = len(start), len(known.value(start))
-    jets = Jets(known.function, known.layout, known.single)  # a new one, to measure the compilation
+    jets = Jets(known.function, known.layout, known.single)  # a new object, to measure the compilation
     compilation, brackets = _timed(lambda: commutators(jets, start, 1.0))
     call = _timed(lambda: jets.slopes(start))[1]
     vanish = bool(commutators(jets, start, 1.0).max() <= ZERO)

@@ -172,7 +172,7 @@ def contradiction(jets: Jets, found: Examination, theta: Float, length: float) -
     kind, coordinate = found.verdict[0], found.closure.dimension == len(jets.value(theta))
 
     def sizes(at: Float, unit: float) -> Float:
-        if kind == "mirror" and coordinate:  # then the fields commute where H is a Hessian
+        if kind == "mirror" and coordinate:  # in this case the fields commute if H is a Hessian
             return commutators(jets, at, unit)
         T, rest, curl = violations_at(jets, at, unit)
         return np.array([rest, curl] if kind == "warped" else [T])

@@ -1,6 +1,6 @@
 r"""The length scale of a map near θ₀: the distance over which its Jacobian J changes.
 
-‖θ₀‖ is not this length: (1 + θ₁)·θ₂ contains the constant 1, and at every small θ₀ the map is what it is near
+‖θ₀‖ is not this length: (1 + θ₁)·θ₂ contains the constant 1, and near every small θ₀ the map behaves as near
 0. With ρ(r) = ‖J(θ₀ + ru) − J(θ₀)‖ along a unit vector u, rows of J in units of their norms at θ₀, the length
 scale is the r at which ρ reaches ½, extrapolated from smaller r if necessary; the smallest over some
 directions u.

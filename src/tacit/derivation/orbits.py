@@ -18,7 +18,7 @@ NOT_FINITE = "value is not finite"
 _NODES = 32  # Gauss–Legendre nodes: exact for functions that are smooth on the length scale of an orbit
 _JUMP = 1e-6  # quadrature error, relative to the change of F or J, above which they jump
 _ROUNDING = 1e-9  # relative change of F or J that may be round-off of the user's function
-_UNDERFLOW = 1e-290  # absolute changes below this have lost digits to underflow
+_UNDERFLOW = 1e-290  # absolute changes below this have lost digits by underflow
 _SATURATED = 1e-8  # relative change of w on a piece below which half of the digits of J are lost
 _RTOL = 1e-13  # of the integrator: conserved quantities would drift visibly at points off the orbit
 _EVALUATIONS = 3_000  # limit for one piece of an orbit; a smooth map takes a few hundred
@@ -134,7 +134,7 @@ def _vanishes(jets: Jets, theta: Float, c: Float) -> bool:
 
 
 def _changes(jets: Jets, first: Any, last: Any) -> Any:
-    """For F and J on a straight piece: the change, the integral of the derivative, its maximum, the size."""
+    """Change, integral of the derivative, its maximum, and size of F and of J on a straight piece."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     step = last - first
 
@@ -151,7 +151,8 @@ def _changes(jets: Jets, first: Any, last: Any) -> Any:
 
 
 def find_jump(jets: Jets, first: Float, last: Float) -> str:
-    """Which of F and J does not change by the integral of its derivative between two points; "" if none."""
+    """The name of F or J if its change between two points is not the integral of its derivative; otherwise
+    ""."""
     names = ("value", "derivative")
     for (change, total, rate, size), name in zip(jets(_changes, first, last), names, strict=True):
         moved = max(float(np.abs(change).max()), float(rate))

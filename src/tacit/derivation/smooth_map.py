@@ -84,7 +84,8 @@ _hashed_jets = lru_cache(maxsize=32)(Jets)
 
 
 def _cached_jets(function: Any, layout: Layout, single: bool) -> Jets:
-    """The `Jets` of this function, with what is already compiled; a copied function arrives as `Carried`."""
+    """The `Jets` of this function, with functions that are already compiled; a copied function is an instance
+    of `Carried`."""
     function = carried(function)
     try:
         return _hashed_jets(function, layout, single)

@@ -186,7 +186,8 @@ class BinaryFit:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The KKT conditions of the margin or, for a flow, of least Q among predictors with its outputs."""
+        """The KKT conditions of the margin or, for a flow, of the minimum of Q among predictors with its
+        outputs."""
         if self.result is None:
             return certificate_of_outputs(self.problem.model, self.problem.training, self.predictor)
         return self._margin_certificate(self.result)

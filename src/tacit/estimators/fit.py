@@ -31,7 +31,8 @@ PATH_RTOL = 1e-3  # relative accuracy of the predictors of a path
 
 
 def certificate_of_outputs(model: Model, training: Training, predictor: Float) -> Certificate:
-    """The KKT conditions of least Q among all predictors with the same outputs on the training data."""
+    """The KKT conditions of the minimum of Q among all predictors with the same outputs on the training
+    data."""
     w = training.units.inside(predictor)
     return certify(model, training.rows, training.rows @ w, w)
 
@@ -84,7 +85,7 @@ class Fit:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The KKT conditions of least Q among all predictors with these outputs."""
+        """The KKT conditions of the minimum of Q among all predictors with these outputs."""
         return certificate_of_outputs(self.model, self.training, self.predictor)
 
     @cached_property

@@ -30,7 +30,7 @@ Followed = tuple[Float, int]  # outputs at all stops, and the number of stops th
 
 
 class Patience:
-    """Abandons a flow whose best held-out score lies far back, at a loss many times larger."""
+    """Abandons a flow whose best held-out score was reached long before, at a loss many times larger."""
 
     def __init__(self, score: Callable[[Float], float], stops: list[float]):
         self.score, self.stops = score, stops

@@ -40,7 +40,8 @@ class LinearRegressor(RegressorMixin, LinearFlow):
 
 @dataclass(eq=False, repr=False)
 class FlowRegressor(LinearRegressor):
-    """Linear regression by gradient flow on a diagonal network, from ridgeless (large scales) to sparse.
+    """Linear regression by gradient flow on a diagonal network, from ridgeless (large scales) to sparse
+    solutions.
 
         argmin Q(w) subject to X w + b = y:    tacit.limit(model_, X, y, intercept=True, least_squares=True)
 

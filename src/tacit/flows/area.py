@@ -1,4 +1,4 @@
-"""The area under the loss, ∫L dt, added up along a flow."""
+"""The area under the loss, ∫L dt, accumulated along a flow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tacit.flows.segments import Segment
 # Lobatto's rule: both ends of a segment are known already, so that only two states are computed for it.
 _NODES = np.array([0.0, 0.5 - math.sqrt(0.05), 0.5 + math.sqrt(0.05), 1.0])
 _WEIGHTS = np.array([1.0, 5.0, 5.0, 1.0]) / 12
-_LINEAR = 1e-6  # deviation of time from a linear function of the clock from which on weights are recomputed
+_LINEAR = 1e-6  # deviation of time from a linear function of the clock above which weights are recomputed
 
 
 class Area:

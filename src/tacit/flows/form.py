@@ -1,4 +1,4 @@
-"""Forms of a flow: its unknowns, and the observations made of them."""
+"""Forms of a flow: its unknowns, and the observed quantities."""
 
 from __future__ import annotations
 

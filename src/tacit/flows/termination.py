@@ -18,7 +18,8 @@ class GaveUp(Stall):
 
 
 class Rest(Stall):
-    """The flow has come to rest. minimum: whether the loss is, numerically, at a (local) minimum."""
+    """The flow has reached a stationary point. minimum: whether the loss is, numerically, at a (local)
+    minimum."""
 
     status = Status.STATIONARY
     last: tuple[Any, float] | None = None

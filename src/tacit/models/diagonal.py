@@ -44,7 +44,7 @@ class Diagonal(CoordinatewiseModel):
     profile : (d,) array-like, optional
         Positive initial weights of each feature relative to the scale; ones by default.
     log_scale : float, optional
-        The logarithm of the scale, for scales outside the range of floats, such as log_scale=-1000.
+        The logarithm of the scale, for scales outside the floating-point range, such as log_scale=-1000.
 
     Raises
     ------

@@ -116,8 +116,8 @@ class LayeredDiagonal(CoordinatewiseModel):
         self._check_features(d)
         if not self._equal:
             raise NoPotentialError(
-                "with three or more layers, steps of gradient descent are understood only from layers of a "
-                "product that are equal and positive; these are not"
+                "with three or more layers, the effect of gradient descent steps is known only for "
+                "products whose layers are equal and positive; these are not"
             )
         plus, minus = (np.broadcast_to(layers[0], (d,)) for layers in (self.plus, self.minus))
 

@@ -19,7 +19,7 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import row_space
 from tacit.potentials import Bregman, Power
 
-# The second entry of the seed of weights, an arbitrary number that data are unlikely to be drawn with.
+# The second entry of the seed of weights, an arbitrary number that is unlikely to be the seed of data.
 _STREAM = 0x7AC17
 _BALANCED = 1e-10  # shape of a neuron, (|a| − ‖w‖)/(|a| + ‖w‖), below which it counts as balanced
 _VISIBLE = 1e-10  # relative size of a part of Θ outside the row space of XΘ that is more than round-off

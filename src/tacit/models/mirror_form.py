@@ -17,7 +17,7 @@ class MirrorForm(Geometry):
 
         weight·s(u(t)) = weight·s(u(0)) + Xᵀν(t),    dν/dt = e^{log_speed}·(−∂L/∂f)
 
-    u is the rapidity of every coordinate. It determines the predictor, through the mirror map with this power
+    u: the rapidity of every coordinate. It determines the predictor, through the mirror map with this power
     and log_scale, and the weights, through `lift`. Rapidities remain accurate where slopes s are so close to
     the ends of their domain that floats cannot represent the distance.
     """

@@ -201,7 +201,8 @@ class Model:
         found: Model = pair.model(plus, minus)
         return found
 
-    _end: Float | None = None  # where the flow of `tacit.limit` ends, in the models that limits hold
+    # the predictor at the end of the flow, set in the models of results of `tacit.limit`
+    _end: Float | None = None
 
     def ending_at(self, w: Float) -> Model:
         """This model, called by `limit.model()` to be the one at the end.

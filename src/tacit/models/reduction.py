@@ -26,7 +26,8 @@ from tacit.numerics.subspaces import row_space
 
 Weights = dict[str, Any]
 _ROUNDING = 1e-13  # round-off per row and column, relative to the largest entry of a measurement
-_SEED = 6  # of the random combination whose singular vectors give the basis; almost any combination will do
+# of the random combination whose singular vectors give the basis; almost any combination is suitable
+_SEED = 6
 
 
 def same(weights: Weights) -> Weights:

@@ -33,7 +33,7 @@ def weights_at(u: Float, depth: float, scale: Float) -> tuple[Float, Float]:
 
     scale·(1∓s)^{−1/(D−2)}.
     """
-    # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}: 1∓s itself would cancel, and worse as D nears 2
+    # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}: 1∓s itself would cancel, the more so as D approaches 2
     growth = log_cosh(np, np.abs(u) * (depth - 2) / depth) / (depth - 2) if depth > 2 else 0.0
     return scale * np.exp(growth + u / depth), scale * np.exp(growth - u / depth)
 
@@ -72,7 +72,7 @@ class WeightPair:
 
     @cached_property
     def scale(self) -> Float:
-        """The a of the network with w₊ = w₋ = a that the flow passes, forwards or backwards in time."""
+        """The a at which the flow, forwards or backwards in time, passes w₊ = w₋ = a."""
         D = self.depth
         if D == 2:
             return np.asarray(np.sqrt(np.abs(self.plus)) * np.sqrt(np.abs(self.minus)))
@@ -116,6 +116,6 @@ def checked_positive(weights: Float, what: str) -> None:
     if not (np.isfinite(weights).all() and (np.abs(weights) > 0).all()):
         i = int(np.argmin(np.isfinite(weights) & (np.abs(weights) > 0)))
         raise NoPotentialError(
-            f"{what} is {weights[i]:.3g} at coordinate {i}: no start describes a coordinate whose weights "
-            "have died or overflowed"
+            f"{what} is {weights[i]:.3g} at coordinate {i}: no start describes a coordinate with a "
+            "weight that is 0 or has overflowed"
         )

@@ -121,7 +121,7 @@ class InTorch:
     def jvp(self, weights: Array, X: Array, direction: Array) -> Array:
         """J·u as the gradient of v ↦ u·(Jᵀv): many PyTorch operations have no forward derivative."""
         with self._computing():
-            outputs, vjp = torch.func.vjp(self._function(weights, X), self.params(weights))
+            outputs, vjp = torch.func.vjp(self._function(weights, X), self.params(weights))[:2]
             jvp = torch.func.vjp(lambda v: vjp(v)[0], torch.zeros_like(outputs))[1]
             return _array(jvp(self.params(direction))[0])
 
@@ -176,7 +176,7 @@ class InTorch:
         if not names:
             return []
         parts = factors(lambda: function(params), {name: layers[name] for name in names}, set(self.trained))
-        outputs, vjp = torch.func.vjp(function, params)
+        outputs, vjp = torch.func.vjp(function, params)[:2]
         cotangent = torch.as_tensor(np.random.default_rng(0).standard_normal(outputs.shape[1])).to(outputs)
         return valid_factors(names, parts, cotangent, vjp(cotangent[None])[0])
 

@@ -20,7 +20,8 @@ from tacit.networks.backend import Array, Backend, Layer
 
 MEMORY = 1 << 30  # bytes of Jacobian rows kept in memory by default
 _LARGEST_KERNEL = 1 << 32  # bytes; larger kernels raise InputError
-_OPERATIONS = 6  # multiplications for each weight in a forward and backward pass over a sample, roughly
+# approximate number of multiplications for each weight in a forward and backward pass over a sample
+_OPERATIONS = 6
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def check_same(before: Array, after: Array, dtype: str) -> None:
 
 
 def random_inputs(backend: Backend, dtype: Any) -> Iterator[Array]:
-    """Random inputs of every size that the first layer suggests, the most likely one first."""
+    """Random inputs of every size that the first layer admits, the most likely one first."""
     first, rng = weight_layers(backend)[0], np.random.default_rng(0)
     inputs = backend.channels[1]
     sizes = [first.shape[inputs], *first.shape] if len(first.shape) == 2 else list(first.shape[:1])

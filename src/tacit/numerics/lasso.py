@@ -49,12 +49,12 @@ def _least_distance(X: Float, y: Float, penalty: float, gradient: Float) -> Floa
 
 
 def _polished(X: Float, y: Float, penalty: float, rough: Float) -> Float:
-    """b on the active features with their signs, by least squares; rough may have only some digits."""
+    """b on the active features with their signs, by least squares; `rough` may be inaccurate."""
     slopes = X.T @ (y - X @ rough) / penalty
     active = (np.abs(slopes) >= 1 - _ACTIVE) | (np.abs(rough) > _ACTIVE * np.abs(rough).max())
     for _ in range(_ROUNDS):
         A, signs = X[:, active], np.sign(slopes[active])
-        # A b = y − penalty·A(AᵀA)⁻¹s has the residual that the conditions ask for
+        # A b = y − penalty·A(AᵀA)⁻¹s has the residual that the conditions require
         shift = penalty * np.linalg.pinv(A).T @ signs
         b = np.zeros(X.shape[1])
         b[active] = np.linalg.lstsq(A, y - shift, rcond=None)[0]

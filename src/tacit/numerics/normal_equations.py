@@ -11,7 +11,7 @@ from tacit.numerics.rounding import Float
 
 _BLOCK = 1 << 22  # entries of X that a weighted product copies at once, to bound memory
 _TRUSTED = 1e-13  # reciprocal condition number up to which QR is used: Cholesky would lose 13 digits
-_HEAVY = 1e-6  # √W relative to the largest above which slopes come from Q, since Xᵀdν cancels there
+_HEAVY = 1e-6  # √W relative to the largest above which slopes are computed from Q, since Xᵀdν cancels there
 _MIN_WEIGHT = 1e-290  # of the largest weight: keeps √W and its reciprocal finite
 
 

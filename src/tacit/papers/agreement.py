@@ -1,7 +1,7 @@
 r"""The limit that a theorem predicts, compared with the simulated flow.
 
-The flow is stopped at a relative residual of 1e-8, and its distance to the predicted limit is measured. How
-far this residual keeps the flow from its limit depends on X. If the distance is above 1e-6, the flow is
+The flow is stopped at a relative residual of 1e-8, and its distance to the predicted limit is measured. The
+resulting distance of the flow from its limit depends on X. If the distance is above 1e-6, the flow is
 therefore compared with the limit for the outputs that it has reached instead of the targets.
 
 Flows of diagonal networks are simulated with the raw weights if that takes about a second, and otherwise in
@@ -42,12 +42,13 @@ AGREE = 1e-6  # largest relative distance at which the flow agrees with the theo
 # Simulation of the flow.
 _RESIDUAL = 1e-8  # relative residual ‖f(X) − y‖/‖y‖ at which the flow is stopped
 _SMALLEST = 1e-300  # keeps the logarithm of the residual finite
-_RTOL_DIAGONAL = 1e-7  # raw weights take a thousandth of it per step; mirror space reaches its limit at any
+# raw weights have a thousandth of it as the tolerance of a step; in mirror space any value is reached
+_RTOL_DIAGONAL = 1e-7
 _RTOL = 1e-10
 
 # Raw weights are used if they take about a second on one core (measured): weights·D/2·|log(|β|/α^D)| is at
-# most _MAX_WORK. Below _MIN_WEIGHTS the time no longer depends on the number of weights, above _MAX_WEIGHTS
-# implicit steps are too slow, and so they are if the singular values of X differ by more than _MAX_SPREAD.
+# most _MAX_WORK. Below _MIN_WEIGHTS the time no longer depends on the number of weights. Implicit steps are
+# too slow above _MAX_WEIGHTS, or if the singular values of X differ by more than _MAX_SPREAD.
 _MIN_WEIGHTS, _MAX_WEIGHTS = 300, 900
 _MAX_WORK = 8000.0
 _MAX_SPREAD = 100.0
@@ -80,7 +81,7 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
         text = "the flow can be resolved in double precision: at so small a scale, a deep network"
         yield Premise(f"{text} stays near 0 and then moves within {sudden:.2g} of that time", False)
     if limit.sign and limit.sign != np.sign(getattr(model, "output", 1.0)):
-        yield Assumption("the output weight keeps its sign: it changes sign on these data", False)
+        yield Assumption("the output weight keeps its sign (on these data it changes its sign)", False)
     end = ended(model, X, y, method)
     yield end.fits
     yield _distance_bound(model, X, end, limit)
@@ -90,7 +91,7 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 
 
 def limit_of(model: Any, X: Any, y: Any) -> Generator[Assumption, None, Any]:
-    """Return the limit; that a potential exists and some predictor fits the data are premises."""
+    """Return the limit; the premises are that a potential exists and that some predictor fits the data."""
     try:
         return tacit.limit(model, X, y)
     except tacit.NoPotentialError as refusal:

@@ -35,7 +35,7 @@ class Panels:
     def refined(
         self, values: Float, which: NDArray[np.bool_], parts: int, ask: Callable[[Float], Float]
     ) -> tuple[Panels, Float]:
-        """Cut some panels, and return the values at all instants; `ask` computes only the new ones."""
+        """Cut some panels, and return the values at all instants; `ask` computes only the new values."""
         finer = self.split(which, parts)
         known = np.isin(finer.instants, self.instants)
         filled = np.empty((len(known), *values.shape[1:]))

@@ -109,7 +109,7 @@ class Entry:
         Returns
         -------
         dict of str
-            Path by kind.
+            The path by kind.
         """
         return {kind: f"{Path(out) / self.key}.{kind}" for kind in ("png", "pdf", "nc", "json")}
 

@@ -31,7 +31,7 @@ sys.path[:] = json.loads(sys.argv[1])
 from tacit.papers.workers import serve
 serve()"""
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-_XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"  # one thread for JAX, too
+_XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"  # one thread for JAX, as well
 _GRACE = 0.3  # seconds that a process has to finish writing before it is killed
 _Order = dict[str, Any]
 

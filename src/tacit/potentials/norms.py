@@ -157,7 +157,8 @@ def _positive_definite(matrix: np.ndarray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class VanishingScale(L1):
-    """The ℓ1 norm Σ weightᵢ|wᵢ|, and which of several minimizers the limit of small scales is.
+    """The ℓ1 norm Σ weightᵢ|wᵢ|, with the rule that selects the limit of small scales among several
+    minimizers.
 
     Of all minimizers of the norm the limit of diagonal networks of depth 2 maximizes the entropy −Σ |w|
     log(|w|/profile²), that of depth D > 2 maximizes Σ |w|^{2/D} (Wind et al. 2023). The weights are 1 at
@@ -177,7 +178,7 @@ class VanishingScale(L1):
 
     @property
     def log_scale(self) -> float:
-        """log m of the scale 0."""
+        """log m for scale 0."""
         return -math.inf
 
     @property
@@ -186,5 +187,5 @@ class VanishingScale(L1):
         return math.inf if self.depth == 2 else self.depth / (self.depth - 2)
 
     def describe(self) -> str:
-        """The norm, and what decides between its minimizers."""
+        """The norm, and the rule that decides between its minimizers."""
         return "ℓ1 norm, ties by entropy" if self.depth == 2 else f"ℓ1 norm, ties by Σ|w|^(2/{self.depth:g})"

@@ -25,7 +25,8 @@ class MatrixPotential(Potential):
 
     `potential` is the scalar q. The round-off of a spectrum is relative to its largest value, so gradients
     have an error of eps·‖M‖·q'' at the smallest singular value, which `nearest_slope` takes into account.
-    The set of gradients within round-off is no box of entries, so `subdifferential` returns ∇Q twice.
+    The set of gradients within round-off is not a product of intervals, so `subdifferential` returns ∇Q
+    twice.
     """
 
     input_ndim = 3
@@ -84,7 +85,7 @@ class MatrixPotential(Potential):
 
     @quiet
     def nearest_slope(self, w: Array, slope: Array) -> Array:
-        """The gradient nearest to `slope` at a matrix within the round-off of M.
+        """The gradient, at a matrix within the round-off of M, that is nearest to `slope`.
 
         The round-off includes that of the slopes, which changes M as much as it changes its largest singular
         value.

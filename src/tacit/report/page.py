@@ -24,9 +24,10 @@ from tacit.show.output_files import marked
 from tacit.theorems import theorems
 
 _HOW = """<p class="lead">In commands DATA is a file with a table, such as a CSV file, and COL the column to
-predict; statements about classification ask for two classes. The numbers after the name are examples.
-Calls of Python are for what no table or option names: <code>model</code> is a model of Tacit, and the dots
-are yours. Where what a paper prints does not hold, a line has it, and says in which way.</p>
+predict; statements about classification need two classes. The numbers after the name are examples.
+Python calls are given for statements that need other arguments: <code>model</code> is a model of Tacit, and
+the dots stand for these arguments. If the printed form of a statement does not hold, a line states it, with
+the reason.</p>
 """
 
 
@@ -59,7 +60,7 @@ def command(theorem: Theorem) -> str:
 
 
 _ITEMS_HOW = """<p class="lead">Every theorem, equation and figure of the paper, in the order of its text and
-then its figures, with links to what this file has of it. A file name is that of a test in Tacit's
+then its figures, with links to the parts of this file that cover it. A file name is that of a test in Tacit's
 repository.</p>
 """
 

@@ -113,7 +113,8 @@ class Shown:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether the figure is not in the paper. A collection without numbered figures has none such."""
+        """Whether the figure is not in the paper. In a collection without numbered figures the answer is
+        always False."""
         paper, _, name = self.entry.key.partition("/")
         numbered = any(each.key.startswith(f"{paper}/fig") for each in figures_of(paper))
         return numbered and not name.startswith("fig")

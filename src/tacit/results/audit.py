@@ -1,4 +1,4 @@
-"""The result of `tacit.audit`: which start of a flow explains the weights at the end of a training."""
+"""The result of `tacit.audit`: the start of the flow that explains the weights at the end of a training."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ class Audit(Result):
     Attributes
     ----------
     scale : (d,) array
-        √(w₊w₋) of each coordinate; 0 if one of its weights has died.
+        √(w₊w₋) of each coordinate; 0 if one of its weights is 0.
     shift : (d,) array
-        (I − P_row)·½log(w₊/w₋): the bias of the start that no combination of rows explains; 0 for dead
-        coordinates.
+        (I − P_row)·½log(w₊/w₋): the bias of the start that no combination of rows explains; 0 for coordinates
+        with a weight that is 0.
     shift_share : float
-        ‖shift‖/‖½log(w₊/w₋)‖: how much of the end no flow from w₊ = w₋ explains.
+        ‖shift‖/‖½log(w₊/w₋)‖: the share of the end that no flow from w₊ = w₋ explains.
     spread : float
-        The largest scale over the smallest, of coordinates that are alive: 1 for a flow from a single scale.
+        The largest scale over the smallest, of coordinates whose weights are not 0: 1 for a flow from a
+        single scale.
     dead : (k,) array of int
         Coordinates with a weight that is 0 at the end.
     predictor : (d,) array

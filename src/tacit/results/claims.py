@@ -76,7 +76,8 @@ class Measured:
 
 
 def _ratio(larger: float, smaller: float) -> float:
-    """larger/smaller as the looseness of smaller ≤ larger, for numbers of any sign: 1 if they are equal."""
+    """The looseness larger/smaller of the inequality smaller ≤ larger, for numbers of any sign: 1 if they are
+    equal."""
     if larger == smaller:
         return 1.0
     if min(larger, smaller) > 0:

@@ -154,7 +154,7 @@ class Limit(Summarized, Pictured):
     _equations: Equations | None = field(default=None, repr=False)  # as solved; reused for both ends
 
     def __post_init__(self) -> None:
-        """Let limit.model() be the model at the end."""
+        """Makes limit.model() the model at the end of training."""
         if isinstance(self.model, Model):
             object.__setattr__(self, "model", self.model.ending_at((self.inside or self).predictor))
 

@@ -19,7 +19,7 @@ from tacit.results.result import Drawn, Labelled, Result
 
 _PER_DECADE = 8  # records per factor of 10 in the step
 _MOST = 400  # records; if there are more, every second one is dropped
-# The fraction of `share` that is spent: the next record and the last one come on top.
+# The fraction of `share` that is spent, since the next record and the last one are added to it.
 _BUDGET = 0.8
 # Seconds of records, after the set-up, that are spent independently of the share.
 _FREE = 0.5

@@ -27,8 +27,8 @@ class Regime:
     ----------
     name : str
         "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate". "unknown", with
-        all numbers NaN, if the limit has not converged, if an end is outside the range of floats, or if the
-        potential has no scale.
+        all numbers NaN, if the limit has not converged, if an end is outside the floating-point range, or if
+        the potential has no scale.
     distance_to_kernel : float
         ‖w − w'‖/max(‖w‖, ‖w'‖) of the limit w and the limit w' at infinite scale.
     distance_to_rich : float

@@ -42,7 +42,7 @@ class Run(Summarized, Pictured):
     residual : float
         ‖Xw − y‖/‖y‖ at the end.
     edge : float
-        step·sharpness/2 at the end, as far as the weights are finite there.
+        step·sharpness/2 at the end; NaN if the weights are not finite.
     seconds : float
         Computing time.
     training : Training
@@ -86,7 +86,7 @@ class Run(Summarized, Pictured):
         """The effective start: the model whose gradient flow ends where this run did, for `tacit.limit`.
 
         It is exact at every moment of the run: of all predictors with the outputs Xw of this moment, w
-        minimizes the potential of this model. Raises `NoPotentialError` if there is none: a weight died, or,
+        minimizes the potential of this model. Raises `NoPotentialError` if there is none: a weight is 0, or,
         at depth D > 2, a step was so large that it changed a sign.
         """
         if isinstance(self._effective, str):

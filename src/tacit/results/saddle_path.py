@@ -23,7 +23,7 @@ _ON_THRESHOLD = 1e-9
 
 @dataclass(frozen=True)
 class SaddleEvent:
-    """A feature that becomes part of the predictor, or ceases to be, at the time τ."""
+    """A feature that enters or leaves the predictor at the time τ."""
 
     time: float
     feature: int
@@ -38,8 +38,9 @@ class PathAverage:
 
         minimize ½‖Xb − y‖² + (1/τ) Σ θ_j |b_j|
 
-    (Berthier 2025), since Xᵀ(y − Xb̄) = s/τ for the slopes s, which are within their thresholds θ. What can
-    fail is s_j = θ_j sign(b̄_j) where b̄_j ≠ 0: a feature that has left still counts in the average.
+    (Berthier 2025), since Xᵀ(y − Xb̄) = s/τ for the slopes s, which are within their thresholds θ. The
+    condition s_j = θ_j sign(b̄_j) where b̄_j ≠ 0 can fail, because a feature that has left still contributes
+    to the average.
 
     Attributes
     ----------
@@ -103,7 +104,7 @@ class SaddlePath(Summarized, Pictured):
     thresholds : (d,) array
         θ: 1, or profile^{2−D} at depths D > 2.
     depth : float
-        D, which decides thresholds and ties only.
+        D, which only affects thresholds and ties.
     seconds : float
         Computing time.
     X, y
@@ -246,7 +247,7 @@ def clock(model: Model, X: Float, thresholds: Float) -> float:
     rate = end / thresholds
     if np.ptp(rate) > _ON_THRESHOLD * rate.max():
         raise InputError(
-            "the features of this model start at sizes that belong to another saddle path; pass depth and "
+            "this model has a different profile and therefore another saddle path; pass depth and "
             "profile of the model to tacit.saddle_path"
         )
     return float(rate[0] * len(X) * math.exp(-form.log_speed))

@@ -1,4 +1,4 @@
-"""Properties of a limit with steps, momentum, batches, decay or noise besides its predictor."""
+"""Properties of the predicted limit of a training, besides its predictor."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Trained:
 
     training: the settings. order: "exact", "second order in the step" or "leading order in the noise". flow:
     the predictor where gradient flow ends. error: an estimate of ‖prediction − end of the run‖/‖prediction‖.
-    edge: step·sharpness/2 at the end. stable_up_to: the edge at which oscillations stop to decay. note: what
-    the summary adds. start: the model before training.
+    edge: step·sharpness/2 at the end. stable_up_to: the value of it beyond which oscillations grow. note: a
+    remark for the summary. start: the model before training.
     """
 
     training: Any

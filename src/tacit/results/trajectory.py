@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     pass
 
 
-_NOT_FINITE = "some recorded predictors are not finite: the flow leaves the range of floats; rescale X or y"
+_NOT_FINITE = (
+    "some recorded predictors are not finite: the flow leaves the floating-point range; rescale X or y"
+)
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 # Limits on what is computed without being requested:
@@ -47,7 +49,8 @@ def _latin(name: str) -> str:
 
 
 def _axes(name: str, weights: Float, features: tuple[int, ...]) -> tuple[str, ...]:
-    """Names of the axes of weights: "feature" if there is one weight for each, else their own."""
+    """Names of the axes of weights: "feature" if there is one weight for each feature, otherwise names of
+    their own."""
     own = tuple(f"{_latin(name)}_{axis}" for axis in range(weights.ndim))
     return ("feature",) if weights.shape == features else own
 
@@ -256,8 +259,8 @@ class Trajectory(Summarized):
         found = self._area()
         if np.isnan(found):
             raise InputError(
-                "the area under the loss is added up for gradient flow on the square loss, of models with a "
-                "predictor: not for other losses, networks and gradient descent"
+                "the area under the loss is available for gradient flow on the square loss of models "
+                "with a predictor, not for other losses, networks and gradient descent"
             )
         return found
 

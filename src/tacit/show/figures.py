@@ -16,7 +16,7 @@ from tacit.show.output_files import Output, marked, write_file
 
 STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
-FAINT = 400  # curves that are drawn at all, where the largest of them have a colour
+FAINT = 400  # largest number of curves that are drawn; the first of them have a colour
 _METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 # warnings about characters that would be drawn as empty boxes
 # warnings about characters that would be drawn as empty boxes
@@ -103,7 +103,7 @@ def draw_largest(
 ) -> list[tuple[str, int]]:
     """Draw curves (columns) in this order: the first ones with a colour and a label, the others faint.
 
-    Returns colour and index of every curve with a label, for what is to be drawn beside it.
+    Returns colour and index of every curve with a label, for other elements that belong to it.
     """
     ax.plot(x, curves[:, order[shown:FAINT]], color=MUTED, lw=0.4, alpha=0.6, **style)
     largest = [(f"C{place}", i) for place, i in enumerate(order[:shown])]

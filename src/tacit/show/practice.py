@@ -25,8 +25,8 @@ def decay_report(result: DecayPath, names: Sequence[str] | None = None) -> str:
     lines = {
         "data": size_of(result.X),
         "model": result.model.describe(),
-        "decay": f"{result.decay:g} from time {first:.4g} to {last:.4g}: the scale falls to "
-        f"e^-{result.decay * last:.4g} of its start",
+        "decay": f"{result.decay:g} from time {first:.4g} to {last:.4g}: the scale decreases by the factor "
+        f"e^-{result.decay * last:.4g}",
         "from": sizes(result.predictors[0], None),
         "to": sizes(result.predictors[-1], None),
         "features": top_features(result.predictors[-1], names),
@@ -46,7 +46,7 @@ def _halved(result: DecayPath) -> str:
     errors = result.test_error
     if errors is None or not (errors < errors[0] / 2).any():
         return ""
-    return f", half of the first at time {result.grokking_time(errors[0] / 2):.4g}"
+    return f", half of its initial value at time {result.grokking_time(errors[0] / 2):.4g}"
 
 
 def decay_picture(result: DecayPath, names: Sequence[str]) -> Picture:

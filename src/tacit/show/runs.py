@@ -19,7 +19,7 @@ _SHOWN = 24  # coordinates
 
 
 def run_report(result: Run, names: Sequence[str] | None = None) -> str:
-    """Training, end, and the comparison with prediction and flow, a line each."""
+    """Summarize a run: training, end, and the comparison with prediction and flow."""
     w, name = result.predictor, "ended" if result.converged else "NOT CONVERGED"
     lines = {
         "data": f"{count(len(result.X), 'sample')} × {count(result.X.shape[1], 'feature')}",
@@ -60,7 +60,7 @@ def _order(result: Run) -> str:
 
 
 def run_picture(result: Run, names: Sequence[str]) -> Picture:
-    """The loss against steps; the largest coefficients of run, prediction and flow."""
+    """A picture of the loss against steps, and of the largest coefficients of run, prediction and flow."""
     others = {}
     for which, find in (("prediction", lambda: result.prediction.predictor), ("flow", lambda: result.flow)):
         try:
@@ -100,8 +100,8 @@ def audit_report(result: Audit, names: Sequence[str] | None = None) -> str:
     lines = {"weights": f"{count(len(result.scale), 'coordinate')}, {norms(result.predictor)}"}
     if len(scales):
         lines["scale"] = (
-            f"√(w₊w₋) from {scales.min():.3g} to {scales.max():.3g} (median {np.median(scales):.3g}): a "
-            "flow keeps it"
+            f"√(w₊w₋) from {scales.min():.3g} to {scales.max():.3g} (median {np.median(scales):.3g}); "
+            "gradient flow conserves it"
         )
         lines["shift"] = f"{100 * result.shift_share:.2g}% of ½log(w₊/w₋) is outside the rows of X"
     if len(result.dead):
@@ -117,7 +117,7 @@ def audit_report(result: Audit, names: Sequence[str] | None = None) -> str:
 
 
 def audit_picture(result: Audit, names: Sequence[str]) -> Picture:
-    """Scale and shift of every coordinate, against the predictor."""
+    """A picture of scale and shift of every coordinate, against the predictor."""
 
     def draw(axes: Any) -> None:
         alive = result.scale > 0

@@ -68,7 +68,7 @@ def _trained(result: Limit) -> dict[str, str]:
         "training": trained.training.describe(),
         "from": trained.start.describe(),
         "prediction": f"{trained.order}{known}; {trained.note}".removesuffix("; "),
-        "flow": f"gradient flow ends {result.distance_to_flow:.2g} from here",
+        "flow": f"distance to the limit of gradient flow = {result.distance_to_flow:.2g}",
     }
     if trained.edge:
         near = ": close to the edge, run tacit.descend" if trained.edge > 0.8 * trained.stable_up_to else ""

@@ -28,8 +28,10 @@ from tacit.numerics.subspaces import Range
 
 _GAUSS = np.polynomial.legendre.leggauss(4)
 NODES, WEIGHTS = (_GAUSS[0] + 1) / 2, _GAUSS[1] / 2
-_RTOL = 1e-6  # of the flow; J then has eight digits, and the prediction is of second order in the step anyway
-_DONE = 1e-9  # relative residual at which the flow is stopped: what is left of the integrals is its square
+# Of the flow; J is then accurate to eight digits, while the prediction is only of second order in the step.
+_RTOL = 1e-6
+# Relative residual at which the flow is stopped: the rest of the integrals is of the order of its square.
+_DONE = 1e-9
 
 
 @dataclass
@@ -69,8 +71,8 @@ class Integrals:
 def integrate(into: Integrals, pair: WeightPair, model: Model, within: Range, shrunk: float = 1.0) -> str:
     """Add the integrals along the flow from a pair of weights to its end.
 
-    shrunk: the power D − 2 of the factor by which decay has multiplied the weights before. Returns why the
-    flow ended early; empty if it did not.
+    shrunk: the power D − 2 of the factor by which decay has multiplied the weights so far. Returns the reason
+    why the flow ended early; empty if it did not.
     """
     X, y = into.X, into.y
     problem = fitting(Problem(model, X, y, Square(), _RTOL), within).problem

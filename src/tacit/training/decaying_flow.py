@@ -18,7 +18,7 @@ from tacit.numerics.rounding import quiet
 from tacit.training.along_flow import NODES, WEIGHTS, Integrals
 from tacit.training.settings import Training
 
-_RTOL, _ATOL = 1e-7, 1e-10  # of ν; slopes are of the order of 1, or of w(0)^{2−D}
+_RTOL, _ATOL = 1e-7, 1e-10  # tolerance of ν; slopes are of the order of 1, or of w(0)^{2−D}
 
 
 class _Decaying:

@@ -1,17 +1,17 @@
 r"""Gradient descent on the two weight vectors of a diagonal network.
 
-A step multiplies w± by 1 − x±, x± = ±γ·rate·g·w±^{D−2}, if there is neither momentum nor decay. Whatever a
-run does, the sum S of γ·rate·g over its steps lies in the row space of X, and so does everything that a flow
-can do to log w± (D = 2) or w±^{2−D} (D > 2), with opposite signs for + and −. Hence the run ends where the
-flow ends that starts at
+A step multiplies w± by 1 − x±, x± = ±γ·rate·g·w±^{D−2}, without momentum and decay. For any run, the sum S of
+γ·rate·g over its steps lies in the row space of X, and so does the change of log w± along any flow (D = 2;
+for D > 2, of w±^{2−D}), with opposite signs for + and −. Hence the run ends at the limit
+of the flow that starts at
 
     D = 2:    log w±ᵉ = log w± ± S/(1 − β)    = log w±(0) + Σ [log|1 − x±| + x±] without momentum
     D > 2:    (w±ᵉ)^{2−D} = w±^{2−D} ∓ (D−2)·S/(1 − β)
 
 with the weights w± at the end of the run (Even et al. 2023 for D = 2 without momentum). With momentum the
-factor 1/(1 − β) is a choice: it removes all of the first order in γ, so that w±ᵉ is close to the start.
-Weight decay multiplies w± by factors that are in w±ᵉ; for D > 2, S then weighs each step with A_k^{D−2}, A_k
-being the product of these factors before the step, and is divided by A^{D−2}.
+factor 1/(1 − β) is a choice: it removes all terms of first order in γ, so that w±ᵉ is close to the start.
+Weight decay multiplies w± by factors that w±ᵉ includes; for D > 2, each step in S then has the weight
+A_k^{D−2}, where A_k is the product of these factors before the step, and S is divided by A^{D−2}.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tacit.numerics.rounding import quiet
 from tacit.training.draws import Draws
 from tacit.training.settings import Training
 
-_POWERS = 8  # whole powers up to which repeated multiplication is faster than NumPy's power
+_POWERS = 8  # integer powers up to which repeated multiplication is faster than NumPy's power
 
 
 @dataclass
@@ -49,7 +49,7 @@ class State:
         return State(W, V, total, lost, self.log_decayed, self.steps)
 
     def add(self, part: Float) -> None:
-        """Add to S, with the round-off of the sum kept (Neumaier)."""
+        """Add to S by compensated summation (Neumaier)."""
         after = self.total + part
         larger = np.abs(self.total) >= np.abs(part)
         self.lost += np.where(larger, (self.total - after) + part, (part - after) + self.total)
@@ -83,7 +83,7 @@ class Descent:
 
     @quiet
     def run(self, steps: int) -> bool:
-        """Take this many steps; false if the given batches end before."""
+        """Take this many steps; return False if the given batches end before."""
         self._part[:] = 0.0
         done = self._several(steps)
         self.state.add(self._part)
@@ -155,7 +155,8 @@ class Descent:
 
     @quiet
     def effective(self) -> Model:
-        """The model whose flow ends where the run does. Raises `NoPotentialError` if there is none."""
+        """The effective start: the model whose flow ends at the end of the run. Raises `NoPotentialError` if
+        there is none."""
         state, D = self.state, self.pair.depth
         S = (state.total + state.lost) / (1 - self.training.momentum)
         plus, minus = np.abs(state.W)
@@ -166,7 +167,8 @@ class Descent:
         if D % 2 and (state.W < 0).any():
             i = int(np.argmax((state.W < 0).any(axis=0)))
             raise NoPotentialError(
-                f"the weights of coordinate {i} changed their sign during the run, which no flow of depth "
+                f"the weights of coordinate {i} changed their sign during the run, which is "
+                "impossible in a flow of depth "
                 f"{D:g} does"
             )
         S = S * (D - 2) * np.exp((2 - D) * state.log_decayed)

@@ -16,7 +16,7 @@ _BLOCK = 256  # steps drawn at once: the result does not depend on how many step
 class Draws:
     """Batches without replacement, and signs of label noise, from one generator.
 
-    given: the samples of each step, in place of random ones; a step uses as many as its entry has.
+    given: the samples of each step, instead of random ones; batches may have any size.
     """
 
     def __init__(self, samples: int, batch: int | None, seed: Any, given: Iterable[Any] | None = None):

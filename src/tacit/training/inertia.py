@@ -1,7 +1,7 @@
 r"""Gradient flow with inertia, λẅ + ẇ = −∇L, which gradient descent with momentum follows to second order.
 
-In ℓ± = log w± and ρ± = ℓ±' it is λ(ρ' + ρ²) + ρ = ∓rate·g·w±^{D−2}, from rest. It ends where the flow
-ends that starts at
+In ℓ± = log w± and ρ± = ℓ±' it is λ(ρ' + ρ²) + ρ = ∓rate·g·w±^{D−2}, from rest. It ends at the limit of the
+gradient flow that starts at
 
     D = 2:    log w±ᵉ = log w±(0) − λ∫ρ±² dt                            (Papazov et al. 2024)
     D > 2:    (w±ᵉ)^{2−D} = w±(0)^{2−D} + (D−1)(D−2)λ∫w±^{2−D}ρ±² dt
@@ -21,10 +21,11 @@ from tacit.models.weight_pair import WeightPair
 from tacit.training.along_flow import NODES, WEIGHTS
 
 _RTOL, _ATOL = 1e-8, 1e-9  # of log w and of λρ
-_DONE = 1e-6  # relative residual, and λρ, at which the motion has ended: the integrals are squares of them
+# Relative residual, and λρ, at which the motion counts as ended: the integrals are of second order in them.
+_DONE = 1e-6
 _STEPS = 20_000
 DENSE = 400  # features up to which the dense Jacobian of an implicit method is affordable
-_CROSSING = 30.0  # of −λρ: a weight falls so fast that it is about to cross 0
+_CROSSING = 30.0  # value of −λρ at which a weight decreases so fast that it is about to cross 0
 
 
 class _Motion:
@@ -95,5 +96,6 @@ def integrate_inertia(pair: WeightPair, X: Float, y: Float, delay: float) -> Flo
         if np.linalg.norm(residual) <= _DONE * np.linalg.norm(y) and np.abs(rates).max() <= _DONE:
             return J
     raise NotConvergedError(
-        f"the flow with inertia did not end within {_STEPS:,} steps; tacit.descend runs the training"
+        f"the flow with inertia did not converge within {_STEPS:,} steps; use tacit.descend, which "
+        "runs the training"
     )

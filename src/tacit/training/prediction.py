@@ -5,9 +5,9 @@ r"""The end of gradient descent from one gradient flow: the effective start, to 
 
 with J± and K± along the flow (`along_flow`), λ and λ_n from `Training.delay` and `noise_delay`, A the factor
 by which weight decay alone multiplies the weights, and label noise ±δ for K steps on targets with feature
-means m_j = mean_n x_nj². Without batches, decay and noise, J is what Even et al. 2023 sum along the run,
-integrated along the flow. With momentum, gradient descent follows λẅ + ẇ = −∇L (Papazov et al. 2024), and
-along that flow log w±ᵉ = log w±(0) − λ∫(d log w±/dt)² dt exactly.
+means m_j = mean_n x_nj². Without batches, decay and noise, J is the sum along the run of Even et al. 2023,
+integrated along the flow instead. With momentum, gradient descent follows λẅ + ẇ = −∇L (Papazov et al. 2024),
+and along that flow log w±ᵉ = log w±(0) − λ∫(d log w±/dt)² dt exactly.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from tacit.training.inertia import DENSE, integrate_inertia
 from tacit.training.settings import Training, attenuation
 
 EXACT, SECOND, LEADING = "exact", "second order in the step", "leading order in the noise"
-# λ·sharpness from which on inertia is integrated for more features than an implicit method can afford: an
-# explicit method takes too long below, where the error of J is at most 10% of the shift.
+# λ·sharpness from which on inertia is integrated for more features than an implicit method can afford: below
+# it, where the error of J is at most 10% of the shift, an explicit method would take too long.
 _INERTIAL = 0.1
 
 
 @dataclass(frozen=True)
 class EffectiveStart:
-    """The model from whose initialization the flow ends where the training will.
+    """The predicted effective start: the model whose flow ends where the training will end.
 
-    shift: the typical change of log w±(0) by steps and noise. scatter: the typical deviation of a single run
+    shift: the typical change of log w±(0) due to steps and noise. scatter: the typical deviation of a single
+    run
     from it, due to the draw of batches. inertial: whether inertia was integrated.
     """
 
@@ -59,7 +60,8 @@ def effective_start(
     D = pair.depth
     if training.label_noise and D > 2:
         raise NoPotentialError(
-            f"the effect of label noise is known at depth 2 only, not at depth {D:g}; tacit.descend runs it"
+            f"the effect of label noise is known at depth 2 only, not at depth {D:g}; use "
+            "tacit.descend, which runs the training"
         )
     for start_weights, name in ((pair.plus, "the initial w₊"), (pair.minus, "the initial w₋")):
         checked_positive(start_weights, name)
@@ -77,7 +79,7 @@ def effective_start(
     if training.label_noise:
         changes = changes + _label_noise(pair, X, training)
     order = LEADING if found.K.any() or training.label_noise else SECOND
-    b = training.momentum  # successive velocities share their noise
+    b = training.momentum  # consecutive velocities share their noise
     scatter = training.noise_delay * pair.rate**2 * np.sqrt(training.time_step * found.scatter)
     scatter *= np.sqrt((1 + b**2) / (1 - b**2)) * (D - 1) * np.array([pair.plus, pair.minus]) ** (D - 2)
     weights = _moved(pair, changes, attenuation(training))
@@ -86,7 +88,7 @@ def effective_start(
 
 
 def _inertia(pair: WeightPair, X: Float, y: Float, training: Training, sharpness: float) -> Float | None:
-    """The integral along the flow with inertia; None if there is no need for it, or a weight crosses 0."""
+    """The integral along the flow with inertia; None if it is not needed, or if a weight crosses 0."""
     if not training.momentum or training.decays:
         return None
     if X.shape[1] > DENSE and training.delay * sharpness <= _INERTIAL:
@@ -118,7 +120,7 @@ def _label_noise(pair: WeightPair, X: Float, training: Training) -> Float:
 
 
 def _moved(pair: WeightPair, changes: Float, factor: float) -> tuple[Float, Float]:
-    """The start after these changes (rate² is in them), multiplied by a factor."""
+    """The start after these changes (which include rate²), multiplied by a factor."""
     D, starts = pair.depth, (pair.plus, pair.minus)
     if D == 2:
         plus, minus = (factor * w * np.exp(-c) for w, c in zip(starts, changes, strict=True))
@@ -127,8 +129,9 @@ def _moved(pair: WeightPair, changes: Float, factor: float) -> tuple[Float, Floa
         plus, minus = (factor * each ** (1 / (2 - D)) for each in powers)
     if not (np.isfinite([plus, minus]).all() and (np.array([plus, minus]) > 0).all()):
         raise InputError(
-            "the effective start leaves the range of floats: the steps are too large for a prediction; "
-            "tacit.descend runs the training"
+            "the effective start is outside the floating-point range: the steps are too large for a "
+            "prediction; "
+            "use tacit.descend, which runs the training"
         )
     return plus, minus
 

@@ -1,6 +1,6 @@
 r"""The flow of a diagonal network as the scale of its initialization goes to 0: from saddle to saddle.
 
-With slopes s and predictor b, both 0 at τ = 0, and the pull u = Xᵀ(y − Xb),
+With slopes s and predictor b, both 0 at τ = 0, and the negative gradient u = Xᵀ(y − Xb),
 
     ds/dτ = u,    |s_j| ≤ θ_j,    b_j s_j ≥ 0,    b_j = 0 where |s_j| < θ_j,    u_j = 0 where b_j ≠ 0.
 
@@ -24,16 +24,17 @@ from tacit.solvers.interpolation.face_selection import select
 
 Mask = NDArray[np.bool_]
 _TIE = 1e-12  # relative difference of jump times, or of slopes from their thresholds, that is round-off
-_PULL = 64 * EPS  # pulls up to this size, relative to the terms of their sums, are round-off
+_PULL = 64 * EPS  # gradients up to this size, relative to the terms of their sums, are round-off
 _VANISHING = 1e-13  # size |b_j|‖x_j‖, relative to the largest, of coordinates that are round-off
 _DEPENDENT = 1e-12  # relative singular value below which columns are dependent
-_CORRECTIONS = 2  # of least squares; the second removes the round-off of the first
-_JUMPS, _JUMPS_PER_COLUMN = 1000, 100  # after which the path is given up
+_CORRECTIONS = 2  # repetitions of least squares; the second removes the round-off of the first
+_JUMPS, _JUMPS_PER_COLUMN = 1000, 100  # after which the computation is aborted
 
 
 @dataclass(frozen=True, eq=False)
 class Jump:
-    """The path right after a jump: time τ, slopes s, predictor b, and pull u, 0 where it is round-off."""
+    """The path right after a jump: time τ, slopes s, predictor b, and negative gradient u, 0 where it is
+    round-off."""
 
     time: float
     slopes: Float
@@ -47,7 +48,7 @@ class _Problem:
     y: Float
     thresholds: Float
     depth: float
-    prior: Float  # of the entropy that decides ties at depth 2
+    prior: Float  # tolerance of the entropy that decides ties at depth 2
 
     def pull(self, b: Float) -> Float:
         """Xᵀ(y − Xb), exactly 0 where it is round-off."""
@@ -67,8 +68,8 @@ def follow(X: Float, y: Float, thresholds: Float, depth: float, prior: Float) ->
     while here.pull.any():
         if len(jumps) > _JUMPS + _JUMPS_PER_COLUMN * X.shape[1]:
             raise NotConvergedError(
-                f"the saddle path has not ended after {len(jumps):,} jumps; features that nearly "
-                "coincide can delay it: drop near-duplicates"
+                f"the saddle path is incomplete after {len(jumps):,} jumps; nearly equal features can "
+                "cause this: remove near-duplicates"
             )
         time, slopes, entering = _next_time(here, thresholds)
         touching = entering | (touching & (here.pull == 0))
@@ -93,7 +94,7 @@ def _next_time(here: Jump, thresholds: Float) -> tuple[float, Float, Mask]:
 def _after_jump(problem: _Problem, signs: Float, touching: Mask) -> Float:
     """argmin ‖Xb − y‖² subject to b_j·sign_j ≥ 0 where `touching`, and b_j = 0 elsewhere.
 
-    If there are several, for example for features that are equal, the one that small scales select.
+    If there are several, for example because features are equal, the one that small scales select.
     """
     X, y = problem.X, problem.y
     places = np.flatnonzero(touching)

@@ -18,13 +18,13 @@ import numpy as np
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError
 
-_ON_TIME = 1e-9  # of a step: round-off of decay_time/dt, so that 15/0.1 is 150 steps
+_ON_TIME = 1e-9  # share of a step that is round-off of decay_time/dt, so that 15/0.1 is 150 steps
 _LOSSES = {"mse": 2.0, "half-mse": 1.0}  # gradient of the loss, in units of that of L
 
 
 @dataclass(frozen=True)
 class Training:
-    """Gradient descent as it is practised: step size, momentum, mini-batches, weight decay, label noise.
+    """Settings of gradient descent: step size, momentum, mini-batches, weight decay, label noise.
 
     One step with gradient G = ∇L + decay·w of the loss L = 1/(2N)·‖Xw − y‖² is
 
@@ -60,7 +60,7 @@ class Training:
 
     See Also
     --------
-    limit : The prediction of where such a training ends: limit(model, X, y, training=…).
+    limit : Predicts where such a training ends: limit(model, X, y, training=…).
     descend : The training itself.
 
     Examples
@@ -88,7 +88,7 @@ class Training:
             object.__setattr__(self, name, value)
         if not numbers["momentum"] < 1:
             raise InputError(
-                f"momentum must lie in [0, 1), got {self.momentum}; at 1 the weights never come to rest"
+                f"momentum must lie in [0, 1), got {self.momentum}; at 1 the weights would not converge"
             )
         if self.nesterov and not self.momentum:
             raise InputError("nesterov needs momentum: give momentum between 0 and 1, or leave nesterov out")
@@ -172,8 +172,8 @@ class Training:
         """
         if dampening:
             raise InputError(
-                f"dampening must be 0, got {dampening}: PyTorch does not dampen the first step, so that no "
-                "step size stands for it; multiply lr by 1 − dampening and leave dampening out"
+                f"dampening must be 0, got {dampening}: PyTorch does not dampen the first step, so "
+                "that no step size is equivalent; multiply lr by 1 − dampening and leave dampening out"
             )
         if loss not in _LOSSES:
             raise InputError(f"loss must be one of {', '.join(map(repr, _LOSSES))}, got {loss!r}")
@@ -258,7 +258,7 @@ class Training:
 
     @property
     def delay(self) -> float:
-        """λ of practice: the coefficient of the second order in the step, γ/2 for plain gradient descent.
+        """The coefficient λ of the second order in the step, γ/2 for plain gradient descent.
 
         Gradient descent with momentum follows λẅ + ẇ = −∇L to this order (heavy ball: Papazov et al. 2024).
         """
@@ -289,7 +289,7 @@ def attenuation(training: Training) -> float:
         pull = training.step * training.decay_at(k * training.time_step) * w
         v = beta * v - pull
         w += beta * v - pull if nesterov else v
-    return w + v * beta ** (2 if nesterov else 1) / (1 - beta)  # the velocity that is left
+    return w + v * beta ** (2 if nesterov else 1) / (1 - beta)  # the remaining velocity
 
 
 def _number(value: Any, name: str) -> float:

@@ -1,4 +1,4 @@
-"""From final weights alone: the start of the flow that ends there."""
+"""The start of the gradient flow that ends at given weights."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ def audit(weights: Sequence[ArrayLike], X: Inputs) -> Audit:
     """Read from the weights at the end of any training of β = w₊² − w₋² which flow explains them.
 
     The flow, from any start, keeps √(w₊w₋) and the part of ½·log(w₊/w₋) that is orthogonal to the rows of X.
-    Gradient descent moves both by little; Adam, for example, does not (its steps do not lie in the row
-    space).
+    Gradient descent changes both only slightly; Adam, for example, changes them substantially, because its
+    steps do not lie in the row space.
 
     Parameters
     ----------
     weights : pair of (d,) array-like
-        (w₊, w₋). A product β = u∘v has w± = (u ± v)/2. Only their sizes count.
+        (w₊, w₋). A product β = u∘v has w± = (u ± v)/2. Only their absolute values matter.
     X : (N, d) array-like, or Prepared
         Rows are samples.
 
     Returns
     -------
     Audit
-        The scale and the bias of the start, and how much of the end no flow from a single scale explains.
+        The scale and the bias of the start, and the share of the end that no flow from a single scale
+        explains.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def _pair(weights: Any, features: int) -> tuple[Float, Float]:
 
 
 def _outside_rows(X: Float, bias: Float, alive: Any) -> Float:
-    """The part of the bias that is orthogonal to the rows, as far as coordinates are alive."""
+    """The part of the bias that is orthogonal to the rows, for coordinates whose weights are not 0."""
     rows = X[:, alive]
     if not rows.size:
         return bias

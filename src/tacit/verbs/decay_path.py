@@ -1,4 +1,4 @@
-"""The solution along slow weight decay, which is a clock: the scale of the start falls like e^{−λt}."""
+"""The solution along slow weight decay, which decreases the scale of the start like e^{−λt}."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def decay_path(
 
         w(t) = argmin Q(w) subject to X w = y, for weights that start at e^{−λt} times their scale
 
-    The flow with decay, θ' = −∇L − λθ, is at all times the minimizer of the potential whose scale has decayed
-    so far, among all predictors of the same outputs. If λ is small the outputs stay at y up to terms of order
-    λ, once the data are fitted. From a large scale the predictor therefore passes all limits between the
-    kernel and the rich regime on the clock λt, long after the training error has vanished: test errors that
-    fall then are known as grokking.
+    The flow with decay, θ' = −∇L − λθ, minimizes, at all times, the potential at the decayed scale among all
+    predictors with the same outputs. If λ is small the outputs stay at y up to terms of order λ, once the
+    data are fitted. From a large scale the predictor therefore passes all limits between the kernel and the
+    rich regime at values of λt, long after the training error has vanished: test errors that fall then are
+    known as grokking.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def predictor_at(path: DecayPath, moment: float) -> Float:
 
 
 def _decaying(model: Any, features: int) -> tuple[Any, float]:
-    """The potential, and how many layers decay at once."""
+    """The potential, and the number of layers."""
     potential = model.potential(features)
     if potential.family != "separable" or potential.base is not potential:
         raise InputError(

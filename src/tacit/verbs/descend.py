@@ -29,8 +29,8 @@ from tacit.verbs.limit import limit
 from tacit.verbs.predict_training import check_training
 
 _LONGEST = 512  # steps between two checks of the residual
-_GROWTH = 0.02  # of the number of steps: distance of recorded losses
-_BLOWN_UP = 1e8  # growth of the residual that no stable run has
+_GROWTH = 0.02  # relative distance between the steps at which losses are recorded
+_BLOWN_UP = 1e8  # growth of the residual that does not occur in stable runs
 _SOLVABLE = 1e-8  # relative residual of least squares above which the data cannot be fitted
 
 
@@ -47,9 +47,9 @@ def descend(
 ) -> Run:
     """Run gradient descent on L = 1/(2N)·‖Xw − y‖², with the steps of a `Training`.
 
-    The result knows from which start gradient flow would end where the run did, exactly for any step size,
-    momentum, batches and decay (`Run.effective`), and compares the run with the prediction of `limit` and
-    with gradient flow.
+    The result contains the start from which gradient flow would end where the run did, exactly for any step
+    size, momentum, batches and decay (`Run.effective`), and compares the run with the prediction of `limit`
+    and with gradient flow.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ def descend(
     seed : int or Generator, optional
         For batches and label noise.
     batches : iterable of index arrays, optional
-        The samples of each step, in place of random batches, such as those of a loader. The run ends with
+        The samples of each step, instead of random batches, for example those of a data loader. The run ends
+        with
         them.
 
     Returns
@@ -117,7 +118,10 @@ def descend(
         _check_solvable(design, y)
     pair = model.weight_pair(X.shape[1])
     if not (pair.plus + pair.minus).any():
-        raise InputError("all weights are 0 at the start, or below the range of floats: they stay there")
+        raise InputError(
+            "all weights are 0 at the start, or below the floating-point range, and cannot change; "
+            "give a larger scale"
+        )
     draws = Draws(len(y), training.batch, seed, batches)
     X, y = kept(X), kept(y)
     run = _Loop(Descent(pair, X, y, training, draws), until, max_steps)
@@ -143,8 +147,9 @@ def _check_solvable(design: Design, y: Float) -> None:
     residual = float(np.linalg.norm(y - design.samples.fittable(y))) / size
     if residual > _SOLVABLE:
         raise InconsistentDataError(
-            f"X w = y has no solution (least squares leaves {residual:.3g} of ‖y‖): the model cannot fit "
-            "them, and batches would never come to rest. Fit y to X first, or use weight decay that stays on",
+            f"X w = y has no solution (least squares leaves {residual:.3g} of ‖y‖): the model cannot "
+            "fit the data, and training with batches would not converge. Fit y to X first, or use "
+            "weight decay that stays on",
             residual,
         )
 
@@ -246,8 +251,8 @@ class _Loop:
         self.descent.state = self.safe
         return _Ending(
             Status.STALLED,
-            f"diverged within {steps:,} steps: the residual grew {_BLOWN_UP:.0e} times or left the range "
-            "of floats; "
+            f"diverged within {steps:,} steps: the residual grew {_BLOWN_UP:.0e} times or left the "
+            "floating-point range; "
             "choose a smaller step",
         )
 
@@ -293,7 +298,7 @@ def _result(run: _Loop, ended: _Ending, training: Training, seconds: float, fiel
 
 @quiet
 def explained(run: Run) -> Limit:
-    """The limit of the effective start, for the outputs that the run has reached."""
+    """The limit of the effective start, for the outputs at the end of the run."""
     return limit(run.effective, run.X, run.X @ run.predictor)
 
 
@@ -303,7 +308,7 @@ def flow_limit(run: Run) -> Limit:
 
 
 def predicted(run: Run) -> Limit:
-    """The prediction without the run, whose closeness to the edge the summary says."""
+    """The prediction without the run; the summary says how close the step is to the edge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return limit(run.model, run.X, run.y, training=run.training)

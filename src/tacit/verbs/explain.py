@@ -28,7 +28,7 @@ _XTOL = 1e-12  # of the logarithm of the best scale
 def explain(X: Inputs, y: ArrayLike, w: ArrayLike, *, depths: Sequence[float] = (2, 3, 4)) -> Explanation:
     """Compute how well each depth and scale of a diagonal network explains a predictor.
 
-        ‖(I − P) ∇Q_{D,a}(w)‖ / ‖∇Q_{D,a}(w)‖,    P the projection on the span of the samples
+        ‖(I − P) ∇Q_{D,a}(w)‖ / ‖∇Q_{D,a}(w)‖,    P: the projection on the span of the samples
 
     The residual vanishes if and only if ∇Q(w) = Xᵀν for some ν, so that w is the limit of gradient flow from
     this depth D and scale a of the weights, among the predictors with the same outputs.
@@ -36,7 +36,7 @@ def explain(X: Inputs, y: ArrayLike, w: ArrayLike, *, depths: Sequence[float] = 
     Parameters
     ----------
     X : (N, d) array-like
-        Rows are samples. They must leave freedom: rank below d.
+        Rows are samples. Their rank must be below d.
     y : (N,) array-like
         Targets.
     w : (d,) array-like
@@ -47,8 +47,8 @@ def explain(X: Inputs, y: ArrayLike, w: ArrayLike, *, depths: Sequence[float] = 
     Returns
     -------
     Explanation
-        The residual for each depth and scale. Read the whole curves: minima of similar depth are not
-        evidence.
+        The residual for each depth and scale. Read the whole curves: minima of similar size do not determine
+        the depth.
 
     Raises
     ------
@@ -102,14 +102,14 @@ def explain(X: Inputs, y: ArrayLike, w: ArrayLike, *, depths: Sequence[float] = 
 
 
 def _complement(X: Float) -> Float:
-    """An orthonormal basis, as rows, of what is orthogonal to all samples."""
+    """An orthonormal basis, as rows, of the orthogonal complement of the samples."""
     unit = np.abs(X).max() or 1.0
     _, sizes, rows = np.linalg.svd(X / unit)
     rank = int((sizes > _INDEPENDENT * sizes.max(initial=0.0)).sum())
     if rank == X.shape[1]:
         raise InputError(
-            f"X has rank {rank}, as many as features: the data determine the predictor, and every depth "
-            "and scale ends there"
+            f"X has rank {rank}, the number of features: the data determine the predictor, so that "
+            "every depth and scale ends there"
         )
     return rows[rank:]
 

@@ -164,7 +164,7 @@ def flow(
     return replace(trajectory, features=names)
 
 
-@quiet  # a step that leaves the range of floats gives an accuracy of NaN, which ends the flow
+@quiet  # a step that leaves the floating-point range gives an accuracy of NaN, which ends the flow
 def _run(
     problem: Problem,
     design: Design | None,
@@ -188,7 +188,7 @@ def _run(
 
     @quiet
     def area() -> float:
-        """∫L dt, by another integration: adding it up costs a quarter of one."""
+        """∫L dt, by a second integration, since accumulating it would make every flow a quarter slower."""
         if not (problem.loss.quadratic and problem.model.has_predictor):
             return math.nan
         again = _form(fit.problem, linearized, *how)

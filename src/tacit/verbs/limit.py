@@ -65,7 +65,7 @@ def limit(
     training : Training, optional
         Predict where this training ends instead of gradient flow, for `Diagonal` and `UntiedDiagonal`. The
         result also has `order`, `distance_to_flow`, `prediction_error` and `edge`; its model is the effective
-        start, from which gradient flow ends where the training is predicted to.
+        start, from which gradient flow ends at the predicted end of the training.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def limit(
         If X w = y has no solution, unless least_squares is set.
     NoPotentialError
         If no potential is known, as for networks in general and for factorizations whose measurements do not
-        commute, or there is none of this training.
+        commute, or if no theory covers the training.
 
     See Also
     --------

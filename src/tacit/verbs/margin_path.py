@@ -64,7 +64,7 @@ def margin_path(
         D of Q_μ, 2 or more.
     model : Diagonal or UntiedDiagonal, optional
         A model whose predictor is 0 at initialization, instead of depth. All scales of its potential are
-        multiplied by μ, so that its own flow is near the point with μ = 1/γ̃. `Diagonal()` and
+        multiplied by μ, so that its flow at accuracy γ̃ is near the point with μ = 1/γ̃. `Diagonal()` and
         `UntiedDiagonal()` give the path of depth 2; other shapes and profiles give other paths.
     intercept : bool, optional
         Take margins of x_n·w + b, with an unpenalized intercept b.
@@ -148,7 +148,7 @@ def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
 
 
 def kinks_of(path: MarginPath) -> list[Kink]:
-    """Kinks of the path: where the support changes between its points, from large μ to small."""
+    """Kinks of the path: changes of the support between its points, from large μ to small."""
     found: list[Kink] = []
     for i, j in pairwise(np.argsort(-path.mu)):
         found += _kinks_between(path._margins, path.geometry, _held(path, i), _held(path, j))

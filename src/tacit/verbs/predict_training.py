@@ -21,19 +21,19 @@ from tacit.training.prediction import EXACT, SECOND, effective_start
 from tacit.training.settings import Training
 from tacit.verbs.flow import flow
 
-_WARN = 0.8  # of the stable range: beyond, predictions have half of the error of the flow's limit
+_WARN = 0.8  # share of the stable range beyond which predictions have half of the error of the flow's limit
 _HALF = 0.5  # measured: error/distance_to_flow ≤ 0.5·edge without momentum (see tests/training)
 
 
 def check_training(training: Any, intercept: bool = False, standardize: bool = False) -> Training:
-    """Raise unless training is a `Training`, on the features as they are."""
+    """Raise unless training is a `Training`, and the features are not transformed."""
     if not isinstance(training, Training):
         raise InputError(f"training must be a tacit.Training, got {training!r}; write tacit.Training(step=…)")
     if intercept or standardize:
         name = "intercept" if intercept else "standardize"
         raise InputError(
             f"{name} is not available with training=…, whose steps act on the weights of the given "
-            "features: centre and divide X and y first"
+            "features: centre and scale X and y yourself before the call"
         )
     return training
 
@@ -62,17 +62,15 @@ def trained_limit(
     small = edge if start.inertial or not training.momentum else training.delay * 2 * edge / training.step
     error = 0.0 if start.order == EXACT else moved * min(1.0, _HALF * small)
     error += moved * start.scatter / (start.shift or 1.0)
-    note = (
-        "" if start.order == SECOND or not training.batch else "single runs scatter with the draw of batches"
-    )
+    note = "" if start.order == SECOND or not training.batch else "single runs vary with the draw of batches"
     trained = Trained(training, start.order, plain.predictor, error, edge, training.stable_up_to, note, model)
     return replace(found, trained=trained)
 
 
 def sharpness(pair: WeightPair, X: Float, w: Float, moving: WeightPair | None = None) -> float:
-    """The largest eigenvalue of the Hessian of the loss, where the flow from a pair fits the data.
+    """The largest eigenvalue of the Hessian of the loss at the limit of the flow from a pair of weights.
 
-    moving: the pair whose weights take the steps; D equal layers move at another rate than tied weights.
+    moving: the pair whose weights take the steps; D equal layers move at a different rate than tied weights.
     """
     gains = (moving or pair).sensitivity(*pair.at(w))
     return float(np.linalg.norm(X * np.sqrt(gains), 2) ** 2 / len(X))
@@ -91,8 +89,8 @@ def _check_edge(edge: float, training: Training, warn: bool = False) -> None:
     if warn and share > _WARN:
         warnings.warn(
             f"step·sharpness/2 = {edge:.3g} is close to the edge of stability, "
-            f"{training.stable_up_to:.3g}: the "
-            "prediction is rough there; tacit.descend runs the training",
+            f"{training.stable_up_to:.3g}: the prediction is inaccurate there; use tacit.descend, "
+            "which runs the training",
             UserWarning,
             stacklevel=4,
         )
@@ -112,10 +110,11 @@ def _with_decay(
             "the start. Set decay_time to switch it off, or run the training with tacit.descend"
         )
     if callable(training.decay):
-        raise InputError("decay is a function of time: give decay_time, the time from which on it is 0")
+        raise InputError("decay is a function of time: give decay_time, the time after which it is 0")
     if training.batch not in (None, N) or training.label_noise:
         raise NoPotentialError(
-            "with weight decay that stays on, batches and label noise never come to rest: leave them out, "
+            "with weight decay that stays on, training with batches or label noise does not "
+            "converge: leave them out, "
             "set decay_time, or run the training with tacit.descend"
         )
     penalty = training.decay / pair.rate
@@ -126,7 +125,9 @@ def _with_decay(
     plus = np.sqrt(np.maximum(b, 0.0)), np.sqrt(np.maximum(-b, 0.0))
     edge = training.step * float(np.linalg.norm(X * np.sqrt(pair.sensitivity(*plus)), 2) ** 2 / N) / 2
     _check_edge(edge, training)
-    note = f"the Lasso with penalty {penalty:g}, which decay and steps of any size have as their fixed point"
+    note = (
+        f"the Lasso with penalty {penalty:g}, the fixed point of training with weight decay at any step size"
+    )
     plain = family.limit(model, X, design.samples.fittable(y), design.samples, tol, flow).predictor
     trained = Trained(training, EXACT, plain, 0.0, edge, training.stable_up_to, note, model)
     certificate: dict[str, Any] = {

@@ -106,7 +106,7 @@ def regime_of(result: Limit) -> Regime:
         found = regime_between(
             result.predictor, ends.kernel, ends.rich, family.kernel_distance(result, ends, flow)
         )
-    except np.linalg.LinAlgError:  # an end is outside the range of floats
+    except np.linalg.LinAlgError:  # an end is outside the floating-point range
         return unknown
     if math.isnan(found.distance_to_kernel + found.distance_to_rich):
         return unknown
@@ -152,7 +152,7 @@ def other_scales(result: Limit) -> OtherScales | None:
         try:
             model = solved.model.shifted(decades[i] * np.log(10), solved.X.shape[1])
             other = limit(model, inputs, solved.y)
-        except NoPotentialError:  # the output weight of a neuron changes sign, a network is not small
+        except NoPotentialError:  # the output weight of a neuron changes sign, or the network is not small
             continue
         ends = both_ends(other) if family.ENDS_MOVE else here
         distances[:, i] = [relative_distance(other.predictor, end) for end in ends or ()]

@@ -5,7 +5,8 @@ w = y behaves for large N and d like η(b*_j + τZ) with Z Gaussian, η = (I + c
 
     τ² = (noise² + R)/N,    R = Σ_j E(η(b*_j + τZ) − b*_j)²,    Σ_j E η'(b*_j + τZ) = N.
 
-Expectations are integrals over rapidities u, in which predictor x(u) and slope q'(x) are analytic: with
+Expectations are integrals over rapidities u, in which the predictor x(u) and the slope q'(x) are analytic:
+with
 z(u) = x(u) + c·q'(x(u)) the density of z in u decays at both ends, and the trapezoidal rule converges faster
 than any power of its step.
 """
@@ -30,7 +31,7 @@ from tacit.solvers.interpolation.geometry import Separable, as_separable
 from tacit.verbs.limit import limit
 
 _NODES, _MOST = 401, 20_001  # of the trapezoidal rule, at least and at most
-_DENSITY = 8  # nodes per unit of rapidity, with which the rule is exact to ten digits
+_DENSITY = 8  # nodes per unit of rapidity, with which the rule is accurate to ten digits
 _TAIL = 9.0  # standard deviations beyond which a Gaussian is below round-off
 _HALVINGS = 30  # of the intervals in which the ends of the rule are located; they need not be exact
 _XTOL, _RTOL = 1e-13, 1e-13  # of log τ and log c
@@ -90,12 +91,12 @@ def risk(
     if count != int(count) or not 1 <= count < len(truth):
         raise InputError(
             f"samples must be a whole number below the number of features, {len(truth)}, got {samples}; "
-            "with more samples there is one solution only, that of least squares"
+            "with more samples the least-squares solution is unique"
         )
     if sets != int(sets) or sets < 2:
         raise InputError(f"draws must be a whole number, 2 or more, got {draws}")
     if sigma == 0 and not truth.any():
-        raise InputError("without signal and noise the risk is 0; give a signal or a noise")
+        raise InputError("without signal and noise the risk is 0; give a signal or a positive noise")
     evolution = _StateEvolution.of(as_model(model), truth, sigma, int(count))
     tau, c = evolution.solved()
     predicted = evolution.moments(tau, c)[0]
@@ -215,7 +216,8 @@ def _root(falling: Any, start: float) -> float:
         return start
     if not falling(low) >= 0 >= falling(high):
         raise InputError(
-            "the equations of state evolution have no solution in the range of floats for this scale and "
+            "the equations of state evolution have no solution in the floating-point range for this "
+            "scale and "
             "signal; give a scale closer to the size of the signal"
         )
     return float(brentq(falling, low, high, xtol=_XTOL, rtol=_RTOL))

@@ -31,9 +31,10 @@ def saddle_path(
 
     The predictor b stays at a saddle of the loss until a slope |s_j| arrives at its threshold θ_j, and jumps
     to the least-squares solution with b_j s_j ≥ 0 on the features at their thresholds (Pesme and Flammarion
-    2023, for depth 2). In the time τ the path is the same for every depth. It ends at the solution of minimum
-    ℓ1 norm Σ θ_j|b_j| (or at the least-squares solution of minimum norm, if X w = y has no solution). Nothing
-    is simulated: the jumps are computed exactly.
+    2023, for depth 2). As a function of τ the path is the same for every depth. It ends at the solution of
+    minimum
+    ℓ1 norm Σ θ_j|b_j| (or at the least-squares solution of minimum norm, if X w = y has no solution). The
+    jumps are computed exactly, without simulation.
 
     Parameters
     ----------
@@ -42,11 +43,10 @@ def saddle_path(
     y : (N,) array-like
         Targets.
     depth : float, optional
-        D, 2 or more. It decides how features that are equal share the predictor, and the thresholds that
-        follow from a profile.
+        D, 2 or more. It determines how equal features share the predictor, and the thresholds for a profile.
     profile : (d,) array-like, optional
         Positive initial weights of each feature relative to the scale. At depths D > 2, θ_j =
-        profile_j^{2−D}; at depth 2 a profile decides ties only.
+        profile_j^{2−D}; at depth 2 a profile only decides ties.
     intercept : bool, optional
         Fit X w + b = y, with an unpenalized intercept b: the path for centred data.
     standardize : bool, optional
@@ -56,7 +56,7 @@ def saddle_path(
     Returns
     -------
     SaddlePath
-        The times of the jumps, the predictor from each on, and which features enter and leave.
+        The times of the jumps, the predictor after each, and the features that enter and leave.
 
     Raises
     ------

@@ -42,8 +42,8 @@ _SHORTEST = 1e-13  # growth that is round-off
 _NEAR = 1e-12  # steps this short are accepted without a new support: the violation is within round-off
 _BRIEF = 1e-3  # shorter steps are too short for a sample to enter and leave unnoticed inside them
 _FIRST = 0.1  # g of the first step, relative to the scale of the predictor
-_EARLIER = 20  # attempts to find an event before the first one found in a step
-# The process is given up if g grows by less than _CROWDED in _MOVES + _MOVES_PER_SAMPLE·N steps: ties at
+_EARLIER = 20  # attempts to find an earlier event than the first one found in a step
+# The computation is aborted if g grows by less than _CROWDED in _MOVES + _MOVES_PER_SAMPLE·N steps: ties at
 # which the support cannot be decided would otherwise cause an endless loop.
 _CROWDED, _MOVES, _MOVES_PER_SAMPLE = 1e-4, 50, 4
 _TIE = 1e-9  # relative difference of two values of μ that count as equal

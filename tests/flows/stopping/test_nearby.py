@@ -12,7 +12,8 @@ from tacit.flows.stopping.kernel import Nearby
 @pytest.mark.parametrize("power", [math.inf, 3.0])
 @pytest.mark.parametrize("weight", [1.0, 2.5])
 def test_outputs_are_exact_in_coordinates_that_are_followed(power, weight):
-    """K δ is the first order of all coordinates; followed coordinates add their nonlinear remainder."""
+    """K δ is the first-order change of all coordinates; followed coordinates add their nonlinear
+    remainder."""
     rng = np.random.default_rng(3)
     X, u = rng.standard_normal((3, 5)), rng.standard_normal(5)
     here = MirrorMap.at(power, np.full(5, -0.7), u)

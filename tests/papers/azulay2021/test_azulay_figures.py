@@ -172,7 +172,7 @@ def test_the_distance_of_small_networks_is_known_to_first_order(width):
 
 
 def test_the_warped_flow_is_that_of_the_weights_in_a_faster_clock():
-    """da/dτ = ω·Xᵀr/(3|a|/2) and dω/dτ = a·Xᵀr/(3|a|/2): the weights themselves, no potential."""
+    """da/dτ = ω·Xᵀr/(3|a|/2) and dω/dτ = a·Xᵀr/(3|a|/2), integrated for the weights without a potential."""
     X, y, model = warped.SAMPLES, warped.RESPONSES, warped.START
 
     def rate(_, state):
@@ -196,18 +196,18 @@ REAL = SimpleNamespace(limit=tacit.limit, flow=tacit.flow)
 
 
 def least_norm_always(model, X, y, **options):
-    """A wrong implementation: the solution of least norm, whatever the start."""
+    """A wrong implementation: the minimum-norm solution for every start."""
     return REAL.limit(model if isinstance(model, Quadratic) else Quadratic(), X, y, **options)
 
 
 def forgets_the_start(model, X, y, **options):
-    """One that minimizes Q itself, not the divergence from the start."""
+    """A wrong implementation: it minimizes Q itself instead of the divergence from the start."""
     base = model.potential(X.shape[1]) if hasattr(model, "conserved") else model
     return REAL.limit(getattr(base, "potential", base), X, y, **options)
 
 
 def nowhere(model, X, y, **options):
-    """And one that has no answer."""
+    """A wrong implementation: it returns no solution."""
     return replace(least_norm_always(model, X, y), predictor=np.full(X.shape[1], np.nan))
 
 
@@ -220,12 +220,12 @@ def test_a_wrong_limit_fails_claims(monkeypatch, name, wrong):
 
 
 def kernel_flow(model, X, y, **options):
-    """A wrong implementation: one that never leaves the tangent model."""
+    """A wrong implementation: the linearized model."""
     return REAL.flow(model, X, y, **{**options, "linearized": True})
 
 
 def lost_flow(model, X, y, **options):
-    """And one that gives no numbers."""
+    """A wrong implementation: it returns NaN."""
     run = REAL.flow(model, X, y, until=options.get("until", 40.0))
     return replace(run, predictor=np.full_like(run.predictor, np.nan), converged=False)
 
@@ -275,7 +275,7 @@ def test_a_wrong_flow_or_a_wrong_warp_is_seen_in_the_two_clocks(monkeypatch):
 
 def test_a_wrong_potential_is_seen_in_figure_7_2(monkeypatch):
     def shifted(scale, shape):
-        """q with a z that lacks the 3/2, as the appendix has it."""
+        """q with z without the factor 3/2, as printed in the appendix."""
         right = tacit.Neuron.from_scale(scale, shape, [0.6, 0.8]).potential()
         z = np.asarray(right.potential.gradient(right.origin))
         return SimpleNamespace(

@@ -1,4 +1,4 @@
-"""Theorems of Azulay et al. 2021 as statements about data, and what they say of wrong limits."""
+"""Theorems of Azulay et al. 2021 as statements about data; wrong limits violate them."""
 
 from dataclasses import replace
 
@@ -87,12 +87,12 @@ def test_the_distance_of_theorem_3_falls_with_the_start():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["theorem1", "theorem2", "theorem3"])
 def test_what_the_residual_leaves_is_no_violation(name):
-    """The smaller the singular values of X, the farther from its end is a flow of a given residual."""
+    """With smaller singular values of X, a flow with a given residual is farther from its limit."""
     left, _, right = np.linalg.svd(problem()[0], full_matrices=False)
     X = left * np.geomspace(1, 1e-4, 4) @ right
     verdict = check(f"azulay2021/{name}", cases()[name], X, X @ np.linspace(-1, 1, 7))
     assert verdict.holds, verdict.summary()
-    if name != "theorem3":  # then the flow is held against the limit of its own outputs
+    if name != "theorem3":  # then the flow is compared with the limit of its own outputs
         assert "that fits its outputs" in verdict.bounds[0].text and verdict.bounds[0].at_most == 1e-6
 
 

@@ -1,6 +1,6 @@
-"""Azulay et al. 2021: lemmas, Definition 1 and the joint limit, in other ways.
+"""Azulay et al. 2021: lemmas, Definition 1 and the joint limit, by independent computations.
 
-Oracles: weights by hand, mpmath, and quadratic programs solved as linear systems.
+References: explicit equations of the weights, mpmath, and quadratic programs solved as linear systems.
 """
 
 import math
@@ -76,7 +76,8 @@ class TestNeurons:
         assert ask("lemma2", neuron).holds is False
 
     def test_the_flow_that_weights_are_moved_by_ends_where_raw_weights_do(self):
-        """One sample, by hand: w' = a·(y − a·w·x)·x and a' = (y − a·w·x)·w·x where w·x > 0."""
+        """The explicit equations for one sample: w' = a·(y − a·w·x)·x and a' = (y − a·w·x)·w·x where w·x >
+        0."""
         model = tacit.Neuron.from_scale(0.5, 0.3, np.array([0.4, -0.3, 0.2]))
         moved, kept = neurons._moved(model, size := 0.7)
         start = np.append(model.weights, model.output) / math.sqrt(size)
@@ -95,7 +96,7 @@ class TestNeurons:
 
     @pytest.mark.parametrize("slope", [1.0, 0.3])
     def test_a_flow_that_does_not_keep_the_balance_is_noticed(self, slope, monkeypatch):
-        """As one would be whose output weight learns at another rate."""
+        """The conserved quantity for an output weight with another learning rate."""
         neuron = tacit.Neuron(-2.0, [0.6, 0.8, 1.0], slope=slope)
         assert ask("lemma1", neuron).holds
         kind = type(neuron.parametrization)
@@ -136,7 +137,7 @@ class TestMultipliers:
         assert stuck.holds is None and "potential" in stuck.assumptions[-1].text
 
     def test_entries_below_all_floats_are_left_out(self, problem):
-        """At α = e^−1000 entries of the limit are below e^−745, and their slopes are not told."""
+        """At α = e^−1000, entries of the limit are below e^−745, and their slopes are not known."""
         told, far = (ask("lemma3.1", tacit.Diagonal(log_scale=each), problem) for each in (-30, -1000))
         assert told.holds and far.holds
         assert "below" not in told.bounds[-1].text and "below all floats" in far.bounds[-1].text
@@ -170,7 +171,7 @@ class TestJointLimit:
         assert ask("section7.1", tacit.UntiedDiagonal(scale, shape), problem).holds
 
     def test_the_goal_minimizes_the_potential_of_section_7(self, problem):
-        """√k = 8k̂: min Σ ∫½arcsinh(2w/√k) over what fits, by a general optimizer."""
+        """√k = 8k̂: the minimum of Σ ∫½arcsinh(2w/√k) over the solutions, by a general optimizer."""
         X, y = problem
         k = 0.3 / (1 - 0.4**2)
         kernel = np.linalg.svd(X)[2][3:]
@@ -233,7 +234,8 @@ class TestKernelNorm:
         assert ask("lemma4", singular, problem).because == "A is positive definite"
 
     def test_samples_that_are_nearly_equal_have_the_room_of_their_rounding(self):
-        """Singular values of X from 1 to 1e-4: K has the squares, and solving loses eight digits."""
+        """Singular values of X from 1 to 1e-4: K has their squares as eigenvalues, so that a solve loses
+        eight digits."""
         rng = np.random.default_rng(0)
         for _ in range(5):
             left = np.linalg.qr(rng.standard_normal((4, 4)))[0]

@@ -48,7 +48,7 @@ def failing(claims):
 
 @pytest.fixture
 def watched(monkeypatch):
-    """Every flow that a figure asks for: model, X, y and the accuracies."""
+    """Every flow that a figure requests: model, X, y and the accuracies."""
     seen = []
 
     def flow(model, X, y, **options):
@@ -64,13 +64,13 @@ def averaged_loss(U, V, X, y):
 
 
 def gradients(U, V, X, y):
-    """Of ‖y − X U Vᵀ‖²/n, entry by entry."""
+    """The gradients of ‖y − X U Vᵀ‖²/n, entry by entry."""
     force = -2 / len(y) * X.T @ (y - X @ U @ V[0])
     return np.outer(force, V[0]), (force @ U)[None, :]
 
 
 def plain_descent(model, X, y, step, count):
-    """The averaged loss of every iterate, and the last weights."""
+    """The average loss of every iterate, and the last weights."""
     U, V = model.inner.copy(), model.outer.copy()
     losses = [averaged_loss(U, V, X, y)]
     for _ in range(count):
@@ -81,7 +81,7 @@ def plain_descent(model, X, y, step, count):
 
 
 def raw_flow(model, X, y, loss):
-    """When gradient flow on the averaged loss is down to `loss`, and its weights then."""
+    """The time at which gradient flow on the average loss reaches `loss`, and its weights at this time."""
     shape, size = model.inner.shape, model.inner.size
 
     def unpack(flat):
@@ -216,7 +216,7 @@ def test_figure_4_runs_descent_from_the_starts_of_the_flows(watched):
 def test_the_limit_of_wide_networks_is_exact_where_hidden_weights_are_orthonormal():
     """Infinite width makes the rows of U₁ and V orthonormal; `orthogonal` does so at any width."""
     problem = training.gaussian_inputs(4, 9, np.random.default_rng(7))
-    y = 3 * problem.y / np.linalg.norm(problem.y)  # far to go, so that V grows by much
+    y = 3 * problem.y / np.linalg.norm(problem.y)  # a distant target, so that V grows substantially
     model = tacit.LinearNetwork.orthogonal(problem.X, 12, seed=1)
     _, _, V = raw_flow(model, problem.X, y, 1e-20)
     growth = np.linalg.norm(V) / np.linalg.norm(model.outer)
@@ -233,7 +233,8 @@ def test_figure_2_has_the_times_of_the_raw_flow_and_the_rates_of_dense_eigenvalu
         np.testing.assert_allclose(model.predictor(), first, atol=1e-14)
         level = dense_level(model, X)
         assert float(data.level.sel(start=name)) == pytest.approx(level, abs=1e-12)
-        # L = ½‖·‖² falls like exp(−2ct) for white inputs; the averaged loss is 2/n of L, and so is its speed
+        # L = ½‖·‖² decreases like exp(−2ct) for white inputs; the average loss and its rate are 2/n of those
+        # of L
         assert float(data.guaranteed.sel(start=name)) == pytest.approx(2 * level * 2 / 4, abs=1e-12)
         np.testing.assert_array_equal(at, data.accuracy[1:])
         chosen = data.time.sel(start=name)[[2, 5]]
@@ -265,13 +266,14 @@ def test_figure_3_is_plain_descent_beside_the_flow(watched):
 
 
 def at_half_speed(model, X, y, **options):
-    """A wrong implementation: the flow on half the loss, in its own time."""
+    """A wrong implementation: the flow on half the loss, with its own time."""
     options["at"] = np.asarray(options["at"]) + np.log(2)
     return REAL(model, X, y, **options | {"loss": tacit.losses.Square("half-mean")})
 
 
 def elsewhere(model, X, y, **options):
-    """Another: it ends at the minimum-norm solution whatever the width, at a rate whatever the imbalance."""
+    """A wrong implementation: it ends at the minimum-norm solution for every width, at a rate that ignores
+    the imbalance."""
     found = REAL(model, X, y, **options)
     predictor = np.broadcast_to((np.linalg.pinv(X) @ y)[:, None], found.predictor.shape)
     return replace(
@@ -280,7 +282,7 @@ def elsewhere(model, X, y, **options):
 
 
 def too_far(model, X, y, **options):
-    """And one that doubles what the data do not see."""
+    """A wrong implementation: it doubles the part of the predictor that the data do not determine."""
     found = REAL(model, X, y, **options)
     seen = np.linalg.pinv(X) @ X @ found.predictor
     return replace(found, predictor=2 * found.predictor - seen)

@@ -1,6 +1,6 @@
-"""Min et al. 2021: imbalance and rates, the minimum norm, wide networks, and what of it is in print.
+"""Min et al. 2021: imbalance and rates, the minimum norm, wide networks, and the printed forms.
 
-Oracles: dense h×h matrices, and SciPy's solvers on the raw weights.
+References: dense h×h matrices, and SciPy's solvers on the raw weights.
 """
 
 import json
@@ -24,7 +24,7 @@ from tacit.theorems import check
 
 
 def dense(model, X):
-    """U₁, U₂, the basis of the row space, its complement, and the whole of Λ."""
+    """U₁, U₂, the basis of the row space, its complement, and the full matrix Λ."""
     seen, unseen = orth(X.T), null_space(X)
     U1, U2 = seen.T @ model.inner, unseen.T @ model.inner
     return SimpleNamespace(
@@ -33,7 +33,7 @@ def dense(model, X):
 
 
 def dense_level(model, X):
-    """c, from all h eigenvalues of Λ; those that do not exist are 0."""
+    """c, from all h eigenvalues of Λ; missing eigenvalues count as 0."""
     down = np.sort(np.linalg.eigvalsh(dense(model, X).imbalance))[::-1]
     rank, outputs, width = np.linalg.matrix_rank(X), len(model.outer), len(down)
     first = max(down[rank - 1], 0.0) if width >= rank else 0.0
@@ -41,7 +41,7 @@ def dense_level(model, X):
 
 
 def raw_flow(model, X, Y, fall, rtol=1e-11):
-    """U and V under −∇½‖Y − XUVᵀ‖² until L − L* has fallen by the factor e^fall."""
+    """U and V under −∇½‖Y − XUVᵀ‖² until L − L* has decreased by the factor e^fall."""
     (D, h), range_of = model.inner.shape, orth(X)
     targets, inputs = range_of.T @ Y.reshape(len(X), -1), range_of.T @ X
 
@@ -127,7 +127,7 @@ class TestImbalance:
         assert network.imbalance_level(orthogonal, X) == pytest.approx(2, rel=1e-12)
 
     def test_no_number_of_samples_divides_the_rate(self):
-        """Three copies of every sample triple Σ_x, and the flow runs three times as fast."""
+        """Three copies of every sample triple Σ_x, and the flow is three times as fast."""
         model, X, Y = problem(3)
         thrice, again = np.vstack([X] * 3), np.vstack([Y] * 3)
         rate = network.guaranteed_rate(model, X)
@@ -136,7 +136,7 @@ class TestImbalance:
         assert one.time[-1] == pytest.approx(3 * three.time[-1], rel=1e-7)
 
     def test_steps_on_the_mean_loss_count_two_over_n(self):
-        """Footnote 2 prints n/2; L̃ = ‖·‖²/n is 2/n times ½‖·‖²."""
+        """Footnote 2 states n/2, but L̃ = ‖·‖²/n is 2/n times ½‖·‖²."""
         rng = np.random.default_rng(2)
         X, y, model = rng.standard_normal((5, 8)), rng.standard_normal(5), tacit.LinearNetwork.gaussian(8, 6)
         U, V, step, steps = model.inner.copy(), model.outer.copy(), 1e-3, 2000
@@ -201,7 +201,7 @@ class TestTheorem1:
 
     @pytest.mark.parametrize("outputs", [1, 3])
     def test_the_factor_two_is_tight(self, outputs):
-        """Targets 0 and equal singular values: at the end the loss falls at just the guaranteed rate."""
+        """For targets 0 and equal singular values the final rate of the loss equals the guaranteed rate."""
         X = 1.7 * orth(np.random.default_rng(5).standard_normal((6, 3))).T
         model = tacit.LinearNetwork.gaussian(6, 8, outputs, std_inner=0.6, std_outer=0.9, seed=6)
         share, last = check("min2021/theorem1", model, X, np.zeros((3, outputs)), down_to=1e-18).bounds
@@ -220,7 +220,7 @@ class TestTheorem1:
     def test_where_the_theorem_is_silent(self):
         X, y = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.ones(2)
         saddle = tacit.LinearNetwork([[1.0], [-1.0], [0.0]], [[0.0]])
-        assert check("min2021/theorem1", saddle, X, y).holds  # c = 0, and the loss never moves
+        assert check("min2021/theorem1", saddle, X, y).holds  # c = 0, and the loss is constant
         solved = tacit.LinearNetwork([[1.0], [1.0], [3.0]], [[1.0]])
         assert check("min2021/theorem1", solved, X, y).holds is None
         assert check("min2021/theorem1", tacit.Diagonal(), X, y).holds is None
@@ -280,14 +280,15 @@ class TestDistance:
     @examples(150)
     @given(st.integers(0, 10**6))
     def test_at_every_instant_what_is_seen_bounds_what_is_not(self, seed):
-        """‖U₂Vᵀ‖ against the bound with Θ̂ = Φ₁U₁Vᵀ: no flow is needed, any weights are an end."""
+        """‖U₂Vᵀ‖ against the bound with Θ̂ = Φ₁U₁Vᵀ: no flow is needed, because any weights can be final
+        weights."""
         model, X, _ = problem(seed)
         assume(np.linalg.matrix_rank(X) < X.shape[1])
         d = dense(model, X)
         bound = distance_bound(model.inner, model.outer, X, X @ model.predictor())
         apart = np.linalg.norm(d.U2 @ model.outer.T, 2)
         assert apart <= bound * (1 + 1e-9)
-        # no more than ‖U₂‖ times the largest V that the smallest eigenvalue of the whole Λ allows
+        # at most ‖U₂‖ times the largest V that the smallest eigenvalue of the full matrix Λ allows
         least, seen = np.linalg.eigvalsh(d.imbalance)[0], np.linalg.norm(d.U1 @ model.outer.T, 2)
         largest = (-least + math.hypot(least, 2 * seen)) / 2
         assert np.linalg.norm(model.outer, 2) ** 2 <= largest * (1 + 1e-7) + 1e-13 * abs(least)
@@ -324,7 +325,7 @@ class TestDistance:
         X = np.random.default_rng(8).standard_normal((5, 20)) / math.sqrt(20)
         y, widths = X @ np.random.default_rng(9).standard_normal(20), [200, 3200]
         ratios = []
-        for seed in range(8):  # a single draw is off by a quarter
+        for seed in range(8):  # a single draw deviates by a quarter
             networks = [tacit.LinearNetwork.gaussian(20, width, seed=seed) for width in widths]
             bounds = [distance_bound(network.inner, network.outer, X, y) for network in networks]
             ratios.append(bounds[0] / bounds[1])
@@ -351,7 +352,7 @@ class TestDistance:
         assert distance_bound(zero.inner, zero.outer, X, 1e-6 * Y[:, 0]) < 2e-5
 
     def test_an_outer_layer_of_zeros_does_not_hide_the_imbalance(self):
-        """Λ is singular there for h > r, but on the rows of U₁ it is not: V(∞) has size ‖Θ̂‖/σ(U₁)."""
+        """Λ is singular for h > r, but nonsingular on the rows of U₁: V(∞) has size ‖Θ̂‖/σ(U₁)."""
         X = np.random.default_rng(11).standard_normal((2, 6))
         model = tacit.LinearNetwork(10 * np.random.default_rng(12).standard_normal((6, 9)), np.zeros((1, 9)))
         y = np.array([1.0, -1.0])
@@ -373,7 +374,7 @@ def isotropic(samples, features, seed=0):
 
 class TestWideNetworks:
     def test_lemma_1_on_draws(self):
-        """D + m = 6 and δ = 0.3 ask for h > 400; the event and the three bounds hold in all of 100 draws."""
+        """D + m = 6 and δ = 0.3 require h > 400; the event and the three bounds hold in all of 100 draws."""
         X, spread = (
             np.random.default_rng(0).standard_normal((3, 5)),
             math.sqrt(6) + math.sqrt(2 * math.log(20 / 3)),
@@ -419,7 +420,7 @@ class TestWideNetworks:
             assert (tau > math.log(2 / delta) / 2) == (delta > 2 * math.exp(-8))
         assert (
             math.exp(-(math.log(2 / 0.1) ** 2) / 4) > 0.1 / 2
-        )  # what 2exp(−t²) itself grants at ½log(2/δ), δ = 0.1
+        )  # the probability from 2exp(−t²) at ½log(2/δ), δ = 0.1
 
     def test_equations_28_and_29_have_one_minus_too_many(self):
         """Central differences of L = ½‖Y − XUVᵀ‖²."""
@@ -465,7 +466,7 @@ class TestWideNetworks:
         assert 1 < ours.looseness < 1.4
 
     def test_the_width_of_theorem_2_does_not_depend_on_the_unit_of_the_data(self):
-        """λ₁/λ_r³, as printed, does; and the λ₁ of Σ^{1/2}U₁Vᵀ is what the error at the start has."""
+        """The printed λ₁/λ_r³ does; the initial error contains the λ₁ of Σ^{1/2}U₁Vᵀ."""
         X = np.random.default_rng(4).standard_normal((3, 6))
         model = tacit.LinearNetwork.gaussian(6, 5, 2)
         widths = [theorem2.theorem2_log_width(model, unit * X, alpha=0.4) for unit in (1e-3, 1.0, 1e3)]
@@ -475,7 +476,7 @@ class TestWideNetworks:
         assert widths == pytest.approx([expected] * 3) and expected > math.log(16 * spread**2) / 0.6
 
     def test_the_error_at_the_start_grows_with_the_data(self):
-        """Appendix E prints ‖E(0)‖ ≤ ‖Y‖ + λ_r^{−1/2}‖U₁Vᵀ‖; it is λ₁^{1/2}."""
+        """Appendix E states ‖E(0)‖ ≤ ‖Y‖ + λ_r^{−1/2}‖U₁Vᵀ‖; the correct factor is λ₁^{1/2}."""
         X, Y, model = 10 * np.eye(2, 3), np.zeros((2, 1)), tacit.LinearNetwork.gaussian(3, 4, seed=0)
         error = np.linalg.norm(network.split(model, X, Y).error)
         product = np.linalg.norm(dense(model, X).U1 @ model.outer.T)
@@ -501,7 +502,7 @@ class TestWideNetworks:
 @pytest.mark.every(4)
 @pytest.mark.parametrize("start", ["gaussian", "narrow", "balanced", "orthogonal"])
 def test_targets_of_zero_break_no_theorem(start):
-    """The loss of a balanced start is gone before its predictor is: the bounds are those of that instant."""
+    """The loss of a balanced start underflows before its predictor does; the bounds refer to that time."""
     rng = np.random.default_rng(0)
     X, theta = rng.standard_normal((3, 6)), rng.standard_normal(6)
     model = {
@@ -515,7 +516,7 @@ def test_targets_of_zero_break_no_theorem(start):
 
 
 def test_growth_is_a_float_as_far_as_floats_reach():
-    """e^709 is below the largest of them, e^709.8 is not."""
+    """e^709 is below the largest float, e^709.8 is not."""
     assert theorem2._grown(1.0, 708.9) == pytest.approx(math.exp(708.9), rel=1e-12)
     assert theorem2._grown(math.exp(-300.0), 1000.0) == pytest.approx(math.exp(700.0), rel=1e-12)
     assert theorem2._grown(2.0, 709.5) == math.inf and theorem2._grown(0.0, 1e6) == 0.0

@@ -1,6 +1,6 @@
-"""Min et al. 2021: what weights do, the rate for every α, and the lemmas of Appendix B.
+"""Min et al. 2021: evolution of the weights, the rate for every α, and the lemmas of Appendix B.
 
-Oracles: the raw weights under SciPy, at the whole width, and matrices by hand.
+References: the raw weights at full width, integrated by SciPy, and explicit matrices.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def verdicts(problem):
 
 @pytest.fixture(scope="module")
 def raw(problem):
-    """U and V at times of the narrow flow, integrated as they are."""
+    """U and V at the times of the reduced flow, integrated directly."""
     model, X, Y = problem
     times = weights.followed(network.split(*problem)).time[[20, 60, 100]]
     features, width = model.inner.shape
@@ -69,7 +69,7 @@ def test_the_narrow_flow_has_the_norms_of_the_raw_weights(problem, raw):
 
 
 def test_bounds_of_the_weights_on_the_raw_weights(problem, raw, verdicts):
-    """Theorem 1, last statement, by hand: λ₁, λ_r of XᵀX and c from the whole of Λ."""
+    """The last statement of Theorem 1, computed explicitly: λ₁, λ_r of XᵀX, and c from the full matrix Λ."""
     model, X, Y = problem
     seen = np.linalg.svd(X, full_matrices=False)[2]
     U1, V = seen @ model.inner, model.outer
@@ -111,7 +111,7 @@ def test_a_flow_that_does_not_conserve_is_noticed(problem, monkeypatch):
 
 @pytest.mark.parametrize(("name", "speed"), [("appendixD", 1.001), ("lemmaB.1", 0.03)])
 def test_flows_of_another_speed_are_noticed(name, speed, problem, monkeypatch):
-    """One flow finds the instants; the one that is then recorded at these is too fast, or too slow."""
+    """The first flow determines the times; the second, recorded at these times, is too fast or too slow."""
     real, calls = tacit.flow, []
 
     def another(model, X, y, **options):

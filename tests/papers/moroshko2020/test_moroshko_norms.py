@@ -1,4 +1,5 @@
-"""Figures 5, 7, 8 and 9 of Moroshko et al. 2020: what they measure, against formulas and other algorithms."""
+"""Figures 5, 7, 8 and 9 of Moroshko et al. 2020: their measurements, compared with formulas and other
+algorithms."""
 
 from dataclasses import replace
 
@@ -65,13 +66,13 @@ def along_a_sample(sample, depth, rows):
     return h(s * sample, depth)
 
 
-# what each figure measures
+# the quantity measured by each figure
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(("depth", "scale"), [(2.0, 0.1), (3.0, 0.1), (3.0, 1.0), (10.0, 1.0)])
 def test_the_accuracy_needed_is_that_of_the_raw_weights(depth, scale):
-    """At the accuracy found, LSODA on the weights themselves has an excess of 5%."""
+    """At this accuracy, LSODA on the weights themselves gives an excess of 5%."""
     needed = accuracy_needed(SAME_SUPPORT, depth, scale, 1e3)
     weights = np.full((2, 3), scale ** (1 / depth))
     nearby = needed * np.array([1 - 1e-6, 1 + 1e-6])
@@ -84,7 +85,8 @@ def test_the_accuracy_needed_is_that_of_the_raw_weights(depth, scale):
 @pytest.mark.parametrize("rows", [SAME_SUPPORT, TWO_SUPPORT_VECTORS])
 @pytest.mark.parametrize(("depth", "scale"), [(2.0, 1e-3), (3.0, 1e3), (10.0, 1e3)])
 def test_the_accuracy_needed_is_that_of_many_digits(rows, depth, scale):
-    """Far from scale 1, and on both datasets: the flow in 30 digits crosses 5% there, within a millionth."""
+    """At scales far from 1, on both data sets, the flow in 30 digits crosses 5% at the same point within
+    1e-6."""
     needed = accuracy_needed(rows, depth, scale, 4e2 * scale + 20)
     nearby = needed * np.array([1 - 1e-6, 1 + 1e-6, 2.0])
     run = exact_exp_flow(rows, depth, np.log(scale), nearby)
@@ -106,7 +108,7 @@ def test_the_level_of_the_path_has_a_closed_form_for_one_support_vector(depth):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_small_scales_follow_the_average_sample(depth):
-    """In many digits, at α^D = 1e-9: 5% at γ̃ = α^D z̄·h_D(s z̄)."""
+    """In multiprecision arithmetic, at α^D = 1e-9: 5% at γ̃ = α^D z̄·h_D(s z̄)."""
     level = level_of_average(SAME_SUPPORT, depth)
     average = SAME_SUPPORT.mean(axis=0)
     assert level == pytest.approx(average @ along_a_sample(average, depth, SAME_SUPPORT), rel=1e-9)
@@ -117,7 +119,7 @@ def test_small_scales_follow_the_average_sample(depth):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_the_average_does_not_lead_to_l1_on_the_other_data(depth):
-    """So that the accuracy needed does not fall with the scale, however small that is."""
+    """Hence the required accuracy does not decrease with the scale, even for tiny scales."""
     assert np.isnan(level_of_average(TWO_SUPPORT_VECTORS, depth))
     needed = [accuracy_needed(TWO_SUPPORT_VECTORS, depth, scale, 30.0) for scale in (1e-6, 1e-3)]
     assert needed[1] / needed[0] == pytest.approx(1, abs=0.01)
@@ -147,7 +149,7 @@ def test_the_edge_of_l1_solutions():
 
 
 def test_what_large_scales_select_is_entropy_and_only_on_an_edge_the_least_l2_norm():
-    """Three coordinates share the ℓ1 margin, and the second sample binds: the two are not the same."""
+    """Three coordinates share the ℓ1 margin, and the second sample is a support vector, so the two differ."""
     rows = np.array([[1, 1, 1], [1.2, 0.9, -0.5]])
     binding = [
         {"type": "eq", "fun": lambda w: w.sum() - 1},
@@ -169,7 +171,7 @@ def test_what_large_scales_select_is_entropy_and_only_on_an_edge_the_least_l2_no
 @pytest.mark.parametrize("p", [2 / 3, 0.2])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_local_margins_are_those_of_exact_arithmetic(p, sparse):
-    """Where all margins tie at the best vertex, too."""
+    """This includes data whose margins are all equal at the best vertex."""
     rng = np.random.default_rng(5)
     for _ in range(3):
         rows = rng.uniform(0, 1, (4, 4))
@@ -185,7 +187,8 @@ def test_local_margins_agree_with_max_margin_in_three_dimensions():
 
 
 def test_reweighted_linear_programs_end_at_local_margins_of_the_list():
-    """From random weights, in the ten dimensions of Figure 8a: each is there, and none is better."""
+    """Local minima from random weights, in the ten dimensions of Figure 8a: all are listed, and none is
+    better."""
     rng = np.random.default_rng(0)
     rows = rng.uniform(0, 1, (10, 10))
     known, p = local_margins(rows, 2 / 3), 2 / 3
@@ -281,12 +284,12 @@ def claims_of(name, seed=0):
 
 
 def kernel_forever(model, X, y, **options):
-    """A wrong flow: one that never leaves the tangent at initialization."""
+    """A wrong flow: the model linearized at its initialization."""
     return REAL(model, X, y, linearized=True, **options)
 
 
 def one_scale_for_all(model, X, y, **options):
-    """Another: one that forgets the scale."""
+    """A wrong flow: it ignores the scale."""
     return REAL(tacit.Diagonal(depth=model.depth, scale=1.0), X, y, **options)
 
 

@@ -37,7 +37,8 @@ def entry_of(name):
 
 
 def best_l1(rows, direction=(0.0, 0.0, 0.0)):
-    """A largest ℓ1 margin, farthest in a direction among those: a linear program in w = p − n, p, n ≥ 0."""
+    """The maximum-ℓ1-margin predictor that is farthest in a direction: a linear program in w = p − n, p, n ≥
+    0."""
     cost = np.ones(6) - 1e-4 * np.concatenate([direction, np.negative(direction)])
     found = linprog(cost, A_ub=np.hstack([-rows, rows]), b_ub=-np.ones(len(rows)), method="highs")
     return found.x[:3] - found.x[3:], found.ineqlin.marginals < -1e-9
@@ -146,7 +147,8 @@ def test_flows_are_those_of_the_authors_algorithm(setting, scale, accuracy):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["fig3c", "fig3d", "fig4b"])
 def test_what_planes_show_is_sound(name):
-    """Directions are unit vectors, paths keep the margins, ends are those of independent programs."""
+    """Directions are unit vectors, paths satisfy the margin constraints, and ends agree with independent
+    programs."""
     data = judged(entry_of(name)).data
     for variable in ("flow", "path", "sweeping", "marked", "crossing", "l1", "l2", "start"):
         np.testing.assert_allclose(np.linalg.norm(data[variable].values, axis=-1), 1, rtol=1e-12)
@@ -181,7 +183,7 @@ def kernel_flow(model, X, y, **options):
 
 
 def flow_along_the_path(model, X, y, *, at=None, **options):
-    """What the paper hopes for: the flow is on the Q_μ path, always."""
+    """A wrong implementation of what the paper conjectures: the flow is always on the Q_μ path."""
     if at is None:
         return REAL["flow"](model, X, y, **options)
     log_scale = np.log(model.scale) if model.log_scale is None else model.log_scale
@@ -191,12 +193,12 @@ def flow_along_the_path(model, X, y, *, at=None, **options):
 
 
 def scaleless_flow(model, X, y, **options):
-    """One that forgets the scale."""
+    """A wrong implementation: it ignores the scale."""
     return REAL["flow"](tacit.Diagonal(model.depth, 1.0), X, y, **options)
 
 
 def lost_flow(model, X, y, *, at=(1.0,), **options):
-    """And one that gives no numbers, and says so."""
+    """A wrong implementation: it returns NaN and reports no convergence."""
     trajectory = REAL["flow"](model, X, y, at=np.asarray(at)[:1], loss="exp")
     return replace(trajectory, predictor=np.full((1, X.shape[1]), np.nan), converged=False)
 
@@ -231,7 +233,7 @@ def test_a_figure_is_made_of_what_has_no_numbers_too(monkeypatch, tmp_path, name
 
 @pytest.mark.thorough
 def test_a_sweeping_process_that_is_the_path_fails(monkeypatch):
-    """A wrong process, with no departures at all."""
+    """A wrong process, in which no sample leaves the support."""
 
     def path(X, y, mu, *, depth=2):
         found = REAL["sweeping_path"](X, y, mu, depth=depth)
@@ -262,7 +264,8 @@ def test_random_datasets_have_a_sample_that_leaves():
 
 
 def chord(fine, coarse):
-    """How far a curve runs from its polygon, where each coordinate of the page has length 1."""
+    """The largest distance of a curve from its polygon, in coordinates in which the page has side length
+    1."""
     low, size = fine.min(axis=0), np.ptp(fine, axis=0)
     return trajectories.off_curve((fine - low) / size, (coarse - low) / size).max()
 
@@ -278,7 +281,7 @@ def chord(fine, coarse):
     ],
 )
 def test_flows_are_drawn_without_chords(setting, scale):
-    """At the instants of the quick preset the polygon is within a line's width of the curve."""
+    """At the times of the quick preset the polygon is within a line's width of the curve."""
     size = scale**setting.depth
     ends = 1e-3 * min(1, size), max(1, size) / setting.last
     fixed = size / np.array([0.3, 0.01])
@@ -330,7 +333,7 @@ def test_refining_keeps_the_rough_points_and_adds_where_the_curve_moves():
 
 @pytest.mark.thorough
 def test_the_open_question_is_asked_at_the_very_event():
-    """Distances to both are the same until then, and part at once."""
+    """Distances to both are equal until then, and differ immediately afterwards."""
     data = judged(entry_of("open-question")).data
     mu, leaves = data.mu.values, 0.1891457
     assert np.abs(mu / leaves - 1).min() < 1e-5
@@ -342,7 +345,7 @@ def test_the_open_question_is_asked_at_the_very_event():
 
 @pytest.mark.thorough
 def test_dark_diamonds_are_nearer_in_weights(tmp_path):
-    """Counted once more from distances between predictors."""
+    """Computed again from distances between predictors."""
     (entry,) = figures("moroshko2020/fig8a")
     data = entry.make().data([10.0], 1, 20, seed=0, progress=lambda items, _: items)
     rows = np.random.default_rng(0).spawn(1)[0].uniform(0, 1, (10, 10))

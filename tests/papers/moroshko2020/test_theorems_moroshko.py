@@ -1,4 +1,4 @@
-"""Lemmas 3, 11, 13, Condition 5 and Theorems 4, 6, 7 of Moroshko et al. 2020, computed in other ways."""
+"""Lemmas 3, 11, 13, Condition 5 and Theorems 4, 6, 7 of Moroshko et al. 2020, by independent computations."""
 
 import json
 import math
@@ -98,7 +98,7 @@ class TestLemma3:
     @pytest.mark.parametrize("depth", [2, 2.5, 3, 10])
     @pytest.mark.parametrize("Z", [EQUAL, LEAVES, ONE, DEEP], ids=["equal", "leaves", "one", "deep"])
     def test_at_the_start_its_tightness_is_that_of_the_mean(self, Z, depth):
-        """γ̃' = 2D²α^{2D−2}‖mean‖² at t = 0: with another factor the share would be another."""
+        """γ̃' = 2D²α^{2D−2}‖mean‖² at t = 0: with another factor the share would differ."""
         gamma, mean = 1 / np.linalg.norm(shortest(Z)), np.linalg.norm(Z.mean(axis=0))
         largest = ask("lemma3", network(depth, 0.7), Z, until=1e-6).bounds[0]
         assert largest.measured == pytest.approx((gamma / mean) ** 2, rel=1e-5)
@@ -115,7 +115,7 @@ class TestLemma3:
         assert 0.9 < largest.measured <= 1
 
     def test_times_beyond_floats_are_no_case(self):
-        """α^D = 6000^10, where γ̃ is followed until 10 α^D."""
+        """α^D = 6000^10, where γ̃ is followed up to 10 α^D."""
         Z = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
         verdict = ask("lemma3", tacit.Diagonal(10, 6000.0), Z)
         assert verdict.holds is None and all(np.isfinite(bound.measured) for bound in verdict.bounds)
@@ -156,7 +156,7 @@ class TestSizes:
         assert largest.holds and largest.measured == pytest.approx(1, abs=1e-9)
 
     @pytest.mark.parametrize("depth", [3, 10])
-    def test_from_where_on_lemma_13_is_empty(self, depth):
+    def test_when_lemma_13_is_vacuous(self, depth):
         gamma, spread = 1 / np.linalg.norm(shortest(LEAVES)), np.abs(LEAVES).sum(axis=0).max()
         edge = 2 * depth * gamma**2 * 50 / ((depth - 2) * spread)
         for factor, finite in ((0.999, True), (1.001, False)):
@@ -175,7 +175,8 @@ class TestSizes:
 
     @pytest.mark.parametrize(("name", "depth"), [("lemma11", 2), ("lemma13", 3)])
     def test_the_largest_entry_may_stand_in_for_the_sum(self, name, depth, monkeypatch):
-        """|Σ rₙxₙᵢ| ≤ maxₙ|xₙᵢ|·‖r‖₁, so that the lemmas hold with N times less, where they can be tight."""
+        """|Σ rₙxₙᵢ| ≤ maxₙ|xₙᵢ|·‖r‖₁, so that the lemmas hold with bounds N times smaller, which can be
+        tight."""
         plain = separation.separation
 
         def sharper(X, y):
@@ -193,7 +194,7 @@ class TestSizes:
 
 @pytest.mark.parametrize(("name", "depth"), [("lemma3", 2), ("lemma3", 3), ("lemma11", 2), ("lemma13", 4)])
 def test_a_margin_too_large_by_a_thousandth_is_noticed(name, depth, monkeypatch):
-    """Where a lemma is tight no other constant will do."""
+    """If a lemma is tight, a smaller constant violates it."""
     plain, Z = separation.separation, np.array([[1.7]])
     assert ask(name, network(depth, 1e6), Z, until=1.0).holds
 
@@ -243,7 +244,7 @@ class TestCondition5:
     @pytest.mark.every(2)
     @pytest.mark.parametrize("mu", [0.25, 0.15, 0.05])
     def test_at_one_mu_against_a_process_that_tries_every_support(self, mu):
-        """The sample with margin 1 at large μ is off the support from μ = 0.189 on, not only from 0.0404."""
+        """The sample with margin 1 at large μ leaves the support at μ = 0.189, not only at 0.0404."""
         first, now = sweeping_flow(LEAVES, 2, [1.0, 1 / mu])
         was = np.abs(LEAVES @ first - 1) < 1e-9
         off = (LEAVES @ now) * mu > 1 + 1e-4
@@ -259,7 +260,8 @@ class TestCondition5:
         assert theta[0] < theta[1] and (np.diff(theta[2:]) < 0).all() and theta[-1] == 0
 
     def test_the_gap_that_is_left_where_a_sample_has_gone(self):
-        """Of the flow at infinite scale to the Q_μ margin, in its length; that of a flow comes near to it."""
+        """The distance of the flow at infinite scale from the Q_μ margin, relative to its length; flows at
+        large scales approach it."""
         mu = np.array([0.15, 0.1, 0.05])
         path = tacit.margin_path(LEAVES, np.ones(3), mu).predictors
         left = np.linalg.norm(tacit.sweeping_path(LEAVES, np.ones(3), mu).predictors - path, axis=1)
@@ -288,7 +290,7 @@ class TestTheorem4:
                 else:
                     z = (mpf(depth) - 2) * spread * g / (2 * mpf(depth) * c**2 * M)
                     printed = longest / (2 * c**2) * (2 * c**2 * M / spread * h(z, depth) - 2 * g)
-                ratio = c * (printed + g / c) / (g - mp.log(N))  # (46), (71): the other term is at most γ̃/γ₂
+                ratio = c * (printed + g / c) / (g - mp.log(N))  # (46), (71): the second term is at most γ̃/γ₂
                 exact = float(mp.sqrt(ratio**2 - 1))
             found = regimes.kernel_gap(data, depth, math.log(scale), accuracy)
             assert found == pytest.approx(exact, rel=1e-6)
@@ -332,7 +334,7 @@ class TestTheorem4:
 class TestTheorem6:
     @pytest.mark.parametrize("depth", [2, 3])
     def test_gap_against_one_support_vector_by_hand(self, depth):
-        """On ONE the first sample alone holds every margin: w = μh(θz₁) with z₁·w = 1."""
+        """On ONE the first sample is the only support vector: w = μh(θz₁) with z₁·w = 1."""
         mu, z = 0.3, ONE[0]
         size = np.linalg.norm(shortest(ONE))
 
@@ -360,7 +362,7 @@ class TestTheorem6:
 
     @pytest.mark.parametrize(("mu", "applies"), [(0.3, True), (0.15, False), (0.05, False), (0.01, False)])
     def test_with_condition_5_the_theorem_goes(self, mu, applies):
-        """At μ = 0.15 and 0.05 the Q_μ path has not yet come to its kink, and yet the flow is off it."""
+        """At μ = 0.15 and 0.05 the Q_μ path has not reached its kink, but the flow has already left it."""
         verdict = ask("theorem6", tacit.Diagonal(), LEAVES, mu=mu, scales=(1e3, 1e4, 1e5))
         assert verdict.applies is applies
         exponent = verdict.bounds[1].measured
@@ -439,7 +441,7 @@ class TestTheorem7:
         assert len(verdict.bounds) == (3 if depth > 2 and unique else 2)
 
     def test_at_depth_2_a_support_vector_may_leave(self):
-        """Condition 9 is enough: the excess falls, though slowly, and Condition 5 fails."""
+        """Condition 9 is sufficient: the excess decreases, although slowly, and Condition 5 fails."""
         near, far = (
             ask("theorem7", tacit.Diagonal(), LEAVES, power=power, scales=(1e3, 1e4)) for power in (2, 3)
         )
@@ -469,7 +471,7 @@ class TestTheorem7:
         assert verdict.bounds[0].measured > 0.03
 
     def test_condition_5_is_not_necessary(self):
-        """On LEAVES at depth 3 two support vectors leave, and the flow ends at the ℓ1 margin all the same."""
+        """On LEAVES at depth 3 two support vectors leave, but the flow still ends at the ℓ1 margin."""
         verdict = ask("theorem7", tacit.Diagonal(3), LEAVES, power=3, scales=(1e2, 1e3, 1e4))
         assert verdict.applies is False and all(bound.holds for bound in verdict.bounds)
         assert verdict.bounds[0].measured < 1e-6
@@ -554,7 +556,7 @@ class TestAsking:
             ask(name, tacit.Diagonal(), TWO, **options)
 
     def test_a_stop_before_all_samples_are_classified(self):
-        """The flow starts along the mean, which is wrong about the third of these samples."""
+        """The flow starts along the mean, which misclassifies the third of these samples."""
         Z = np.array([[3.0, 0.0], [3.0, 0.0], [-1.0, 1.0]])
         with pytest.raises(tacit.InputError, match="take larger scales"):
             ask("theorem4", tacit.Diagonal(), Z, scales=(1e-4, 1e-3))

@@ -1,6 +1,7 @@
-"""Moroshko et al. 2020: solutions, inequalities, the linearized model, directions and depth, in other ways.
+"""Moroshko et al. 2020: solutions, inequalities, the linearized model, directions and depth, by independent
+computations.
 
-Oracles: the raw weights under SciPy, quadrature of their residuals in time, and cases by hand.
+References: the raw weights integrated by SciPy, quadrature of their residuals in time, and explicit cases.
 """
 
 import math
@@ -28,7 +29,7 @@ NAMES = ["inequalities", "lemma10", "lemma12", "theorem1", "theorem2", "appendix
 
 
 def ask(name, depth, scale, Z, **options):
-    """About a network whose predictor has this scale, α^D."""
+    """A network whose predictor has this scale, α^D."""
     model = tacit.Diagonal(depth=depth, log_scale=math.log(scale) / depth)
     return check(f"moroshko2020/{name}", model, Z, np.ones(len(Z)), **options)
 
@@ -65,7 +66,7 @@ class TestSolutions:
 
     @pytest.mark.parametrize("depth", [2, 3])
     def test_integrals_in_the_clock_of_the_loss_are_those_in_time(self, depth):
-        """The raw weights with ∫r beside them: both formulas as printed."""
+        """The raw weights integrated together with ∫r: both formulas as printed."""
         alpha = 0.8
 
         def velocity(_, state):
@@ -109,7 +110,7 @@ class TestSolutions:
 
     @pytest.mark.parametrize(("depth", "scale"), [(2, 0.3), (3, 0.1)])
     def test_another_potential_is_noticed(self, depth, scale):
-        """One of another scale makes another speed, one of another depth another way."""
+        """A potential of another scale changes the speed; one of another depth changes the path."""
         found, settled = exponential_flow.settled_course(tacit.Diagonal(depth, scale), TWO, np.ones(3))
         assert settled.holds and (found.apart() < 1e-6).all()
         wider = replace(found, model=tacit.Diagonal(depth, scale * 1.0001))
@@ -118,7 +119,7 @@ class TestSolutions:
 
     @pytest.mark.parametrize(("depth", "scale", "Z"), [(3, 2e-5, STEPS), (4, math.exp(-19.6), TWO)])
     def test_flows_that_pass_saddles_hold(self, depth, scale, Z):
-        """A feature grows long after another: r has peaks in γ̃, of a width below 1e-9 in the second."""
+        """A feature grows long after another: r has peaks in γ̃, and the second has a width below 1e-9."""
         verdict = ask("lemma12", depth, scale, Z)
         assert verdict.holds and all(bound.measured < 2.5e-7 for bound in verdict.bounds)
 
@@ -135,7 +136,7 @@ class TestSolutions:
         np.testing.assert_allclose(found, truth, rtol=1e-8)
 
     def test_an_integral_depends_on_the_nodes_around_its_gap(self):
-        """Three on either side of six, but at the ends."""
+        """Three on either side, six in total, except at the ends."""
         clock = np.cumsum(np.random.default_rng(1).uniform(0.1, 1, 20))
         touched = exponential_flow.between(clock, np.eye(20), 6) != 0
         gaps, nodes = np.nonzero(touched[2:-2])
@@ -157,7 +158,7 @@ class TestInequalities:
 
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
     def test_one_sample_attains_them_at_any_scale(self, scale):
-        """γ̃ is the margin itself, to the tolerance of the flow."""
+        """γ̃ equals the margin, up to the tolerance of the flow."""
         assert ask("inequalities", 2, scale, np.array([[0.6, 0.8]])).holds
 
     def test_the_raw_weights_obey_them_too(self):
@@ -167,7 +168,7 @@ class TestInequalities:
         assert (gaps >= -1e-6).all() and (gaps <= math.log(3)).all()
 
     def test_a_loss_that_is_a_sum_is_noticed(self, monkeypatch):
-        """With Σ for the mean, γ̃ is less by log N, and below the margin."""
+        """With a sum instead of the mean, γ̃ decreases by log N and is below the margin."""
         followed = dynamics.followed
 
         class Summed:
@@ -276,7 +277,8 @@ class TestDirections:
         assert ask("theorem2", 2, 1.0, TWO).holds is False
 
     def test_depth_mitigates_the_need_for_accuracy(self):
-        """log 1/μ of the bound doubles as δ halves at depth 2, and grows by a constant beyond."""
+        """log 1/μ of the bound doubles when δ is halved at depth 2, and grows by a constant at larger
+        depths."""
         coarse, fine, finer = (
             [-directions.log_enough(1.0, 100, depth, delta) for delta in (0.1, 0.05, 0.025)]
             for depth in (2, 3, 10)
@@ -302,7 +304,7 @@ class TestDirections:
         assert not ask("depth", 3, 1.0, TWO).bounds[0].holds
 
     def test_digits_of_section_5(self):
-        """Printed: 10^−8700 at α = 100, μ = 0.5; 10^−4·10⁶ at μ = 0.001; 10^−434 at α = 1."""
+        """The printed values: 10^−8700 at α = 100, μ = 0.5; 10^−4·10⁶ at μ = 0.001; 10^−434 at α = 1."""
         assert directions.digits(math.log(1e4), 0.5) == pytest.approx(8685.9, abs=0.1)
         assert directions.digits(math.log(1e4), 0.001) == pytest.approx(4.343e6, rel=1e-3)
         assert directions.digits(0.0, 0.001) == pytest.approx(434.3, abs=0.1)
@@ -316,7 +318,7 @@ class TestDirections:
 
 @pytest.mark.parametrize("name", ["inequalities", "lemma3", "lemma13", "theorem2"])
 def test_flows_that_jump_faster_than_floats_tell_are_no_case(name):
-    """α^D = 1e-60 at depth 10: slopes of Q differ from 1 by 1e-48 where w has arrived."""
+    """α^D = 1e-60 at depth 10: slopes of Q differ from 1 by 1e-48 when w has converged."""
     verdict = ask(name, 10, 1e-60, TWO)
-    assert verdict.holds is None and "floats can follow the flow" in verdict.because
+    assert verdict.holds is None and "double precision can resolve the flow" in verdict.because
     assert ask(name, 10, 1e-8, TWO).holds

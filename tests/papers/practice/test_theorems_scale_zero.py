@@ -1,4 +1,4 @@
-"""Statements about vanishing scales, decay, margins and risk: they hold, and notice faults."""
+"""Statements about vanishing scales, decay, margins and risk: they hold, and detect faults."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ CASES = [(2, None), (3, None), (4, None), (3, "profile"), (2, "profile")]
 def test_they_hold(key, depth, profile):
     for number, (inputs, y) in enumerate([gaussian(0), gaussian(1), (np.array(TIED), TIED_Y)]):
         if profile is not None and number == 2 and depth > 2:
-            continue  # a profile removes the ties up to round-off, in which no scale sees them
+            continue  # a profile removes ties except for round-off, where no scale can distinguish them
         sizes = None if profile is None else np.linspace(0.5, 2, inputs.shape[1])
         verdict = check(key, tacit.Diagonal(depth, 0.1, sizes), X=inputs, y=y)
         assert verdict.verdict == "holds", verdict.summary()

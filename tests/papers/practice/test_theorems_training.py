@@ -1,4 +1,4 @@
-"""Statements about training with steps: they hold, and notice a wrong theory."""
+"""Statements about training with steps: they hold, and detect a wrong theory."""
 
 import numpy as np
 import pytest

@@ -180,8 +180,8 @@ class TestWhyTheorem2IsTrue:
                 assert z**2 / 4 * (1 - z**2 / 48) <= value <= z**2 / 4
 
     def test_stated_and_proved_scales_are_within_the_sharp_ones(self):
-        """Stated ℓ1: ε·log(B/α²) exceeds the required value by at least 0.1186 + 0.2384ε; the proved one by
-        more.
+        """For the stated ℓ1 threshold, ε·log(B/α²) exceeds the required value by at least 0.1186 + 0.2384ε;
+        for the proved one by more.
         """
         rng = np.random.default_rng(0)
         d = np.floor(np.exp(rng.uniform(0, 14, 400_000)))
@@ -220,7 +220,7 @@ class TestWhyTheorem2IsTrue:
         assert excess(mpf("1.1")) < eps
 
     def test_equation_44_fails_for_small_norms(self):
-        """(44) is stated for every ‖β‖₁ ≤ (1+2ε)B; a β below α² has Q/log(1/α²) far below its norm."""
+        """(44) is stated for every ‖β‖₁ ≤ (1+2ε)B; for β below α², Q/log(1/α²) is far below its norm."""
         eps, B, d = mpf("0.5"), mpf(1), 2
         alpha = lemma5_alpha(eps / (2 + eps), (1 + 2 * eps) * B, d)
         beta = alpha**2 / 100

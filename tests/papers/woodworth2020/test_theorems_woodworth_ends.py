@@ -1,7 +1,7 @@
 """Woodworth et al. 2020: Lemma 8, the limits of Theorem 3, escape time and sample size, by independent
 computations.
 
-Oracles: the raw weights under SciPy, linear programs, and cases by hand.
+References: the raw weights integrated by SciPy, linear programs, and explicit cases.
 """
 
 import math
@@ -184,9 +184,10 @@ class TestSaddle:
         assert escape.lower_bound(log_scale) < found < escape.upper_bound(log_scale)[0]
 
     def test_data_whose_small_scales_are_far_below_the_unit(self):
-        """Many columns about as long: at 1e-2 to 1e-6 of the unit, increments of the time differ by a third.
+        """Many columns of similar length: at 1e-2 to 1e-6 of the unit, increments of the time differ by a
+        third.
 
-        In the end they are equal, and times are those of one coordinate and another until each has grown.
+        At the end they are equal; before, times are those of single coordinates until each has grown.
         """
         rng = np.random.default_rng(3)
         X = rng.standard_normal((6, 1)) + 0.05 * rng.standard_normal((6, 3000))

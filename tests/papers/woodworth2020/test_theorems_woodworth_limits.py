@@ -86,7 +86,7 @@ def test_a_wrong_limit_is_detected(name, method, problem, monkeypatch):
 @pytest.mark.parametrize("condition", [1e4, 1e6])
 @pytest.mark.parametrize("name", ["between", "deep"])
 def test_the_distance_due_to_the_residual_is_not_a_violation(name, condition, problem, monkeypatch):
-    """The smaller the singular values of X, the farther is a flow of given residual from its limit."""
+    """With smaller singular values of X, a flow with a given residual is farther from its limit."""
     left, _, right = np.linalg.svd(problem[0], full_matrices=False)
     X = left * np.geomspace(1, 1 / condition, 5) @ right
     y = X @ np.linspace(-1, 1, 12)

@@ -336,7 +336,7 @@ class TestTheorem4:
         assert power.measured == pytest.approx(-0.5, abs=0.05)
 
     def test_a_limit_at_a_wrong_scale_is_detected(self, monkeypatch):
-        """The scale is 2μ² = α²k; μ² = α²k gives another matrix."""
+        """The scale is 2μ² = α²k; with μ² = α²k the matrix differs."""
         X, y = self.commuting()
         real = tacit.limit
 

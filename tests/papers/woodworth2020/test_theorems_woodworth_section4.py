@@ -1,6 +1,7 @@
 """Woodworth et al. 2020, Section 4: the smallest movement of the weights, and samples for the rich regime.
 
-Oracles: a general optimizer over the raw weights, the quartic of the paper, draws, and what is known by hand.
+References: a general optimizer over the raw weights, the quartic of the paper, simulations, and explicit
+cases.
 """
 
 import math
@@ -57,7 +58,7 @@ class TestExplicit:
         assert explicit.least_move(np.array([z]) / 4, 0.5) == pytest.approx(least / 4, rel=1e-6)
 
     def test_both_bounds_of_r(self):
-        """|β| − 2α√|β| ≤ R(β) ≤ |β|, from which the bound of the norm follows."""
+        """|β| − 2α√|β| ≤ R(β) ≤ |β|, which implies the bound on the norm."""
         for beta in np.geomspace(1e-6, 1e12, 40):
             assert beta - 2 * math.sqrt(beta) <= explicit.least_move(np.array([beta]), 1.0) <= beta
 

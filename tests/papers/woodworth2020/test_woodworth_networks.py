@@ -218,7 +218,7 @@ def test_runs_on_photographs_are_shared_by_both_figures(small_photographs, monke
 
 
 def test_combinations_that_were_not_run_have_nan(small_photographs):
-    """As if time had run out: the first seed of all scales comes first."""
+    """With the time limit exceeded: the first seed of all scales comes first."""
     sizes = {
         "scales": [0.5, 1.0],
         "steps": [0.01],

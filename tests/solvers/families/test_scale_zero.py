@@ -1,4 +1,5 @@
-"""The limit at scale 0: the ℓ1 minimizer that vanishing scales select, and what has no meaning there."""
+"""The limit at scale 0: the ℓ1 minimizer that vanishing scales select, and methods that are undefined
+there."""
 
 import copy
 import pickle
@@ -45,7 +46,7 @@ def test_vanishing_scales_tend_to_it(case, depth):
     """At depth 2 the distance at log scale −L is of the order e^{−2L·slack}, and of L's round-off."""
     features, y, profile = CASES[case]
     if depth > 2 and case >= 2:
-        profile = None  # a profile would give other weights, whose minimizer is a single vertex
+        profile = None  # a profile would give a weighted norm with a unique minimizer
     found = tacit.limit(tacit.Diagonal(depth, 0, profile), features, y)
     assert found.converged, found.reason
     near = tacit.limit(tacit.Diagonal(depth, log_scale=-3000.0, profile=profile), features, y)
@@ -76,7 +77,7 @@ def test_a_profile_weights_the_norm_of_deep_networks_but_not_its_ties(depth):
 
 @pytest.mark.parametrize("depth", [2, 3])
 def test_a_general_optimizer_agrees(depth):
-    """SLSQP over the set of ℓ1 minimizers, which linear programming describes."""
+    """SLSQP over the set of ℓ1 minimizers, which is described by linear programming."""
     features, y, _ = tied(1)
     program = linprog(np.ones(18), A_eq=np.hstack([features, -features]), b_eq=y)
     np.testing.assert_allclose(program.fun, np.abs(features[0] @ (program.x[:9] - program.x[9:])), rtol=1e-9)
@@ -112,7 +113,7 @@ def test_other_minimizers_are_told_apart():
 
 
 def test_nearly_tied_features_are_in_doubt():
-    """Two features that differ in the 11th digit: a small scale would have to tell them apart by that."""
+    """Two features that differ in the 11th digit, which is all that distinguishes them at small scales."""
     features, y = np.array([[1.0, 1 + 1e-11, 0.3], [0.5, 0.5 - 3e-11, 0.9]]), np.array([1.0, 0.5])
     assert not tacit.limit(tacit.Diagonal(scale=0), features, y).converged
 

@@ -41,8 +41,8 @@ def test_multipliers_prove_it():
 @pytest.mark.parametrize(
     ("X", "y", "norm"),
     [
-        ([[1.0, 1.0, 0.5]], [1.0], 1.0),  # two columns serve equally well
-        ([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0 + 1e-9]], [3.0, 3.0], 1.5),  # they say that w₂ = 0
+        ([[1.0, 1.0, 0.5]], [1.0], 1.0),  # two columns are equally good
+        ([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0 + 1e-9]], [3.0, 3.0], 1.5),  # they imply w₂ = 0
         (np.ones((2, 4)) + np.eye(2, 4), [2.0, 2.0], 4 / 3),  # equal columns that are not needed
         (np.ones((2, 4)), [2.0, 2.0], 2.0),  # one equation, four equal columns
     ],

@@ -109,7 +109,7 @@ def test_the_least_l1_norm_says_what_the_data_leave_open(gap):
     finally:
         ctx.prec = before
     assert off(found.predictor[used], exact) <= 10 * found.error
-    assert gap * 1e-2 < 1e-16 / found.error < gap * 1e2  # it falls with the distance of the samples
+    assert gap * 1e-2 < 1e-16 / found.error < gap * 1e2  # it decreases with the distance of the samples
 
 
 @given(st.integers(0, 10**6))

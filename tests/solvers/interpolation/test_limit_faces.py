@@ -1,4 +1,4 @@
-"""Many ℓ1 minimizers: the limit is one of them, which residuals in floats cannot identify."""
+"""Many ℓ1 minimizers: the limit is one of them, which residuals in double precision cannot identify."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ from near_duplicates import Geometry, doubt, truth
 
 import tacit
 
-DETERMINED, WRONG = 1e-8, 1e-6  # what the data leave open, and an error that no converged limit may have
+DETERMINED, WRONG = 1e-8, 1e-6  # the indeterminacy of the data, and an error that no converged limit may have
 FLATTERY = 10  # the true error is at most this many times the estimate
 NOISE = 1e-15  # errors and estimates below are rounding of the result itself
 

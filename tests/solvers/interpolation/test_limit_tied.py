@@ -123,7 +123,8 @@ def test_ties_are_no_reason_for_doubt_at_moderate_scales(depth):
 
 @pytest.mark.parametrize("seed", [18, 27])
 def test_what_rounding_leaves_of_the_equations_moves_no_slopes(seed):
-    """Fewer large coordinates than samples: a residual of rounding drove ν about, the last step was lost."""
+    """With fewer large coordinates than samples, round-off in the residual changed ν, and the last step was
+    lost."""
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], (6, 20))
     model = tacit.Diagonal(depth=3, log_scale=np.log(1e-25) / 3)
@@ -159,7 +160,7 @@ def test_one_solution_beside_an_intercept_and_of_layers():
 
 @pytest.mark.parametrize("depth", [3.0, 6.0])
 def test_no_reason_fails_where_nothing_was_found(depth):
-    """Slopes of features that differ by forty orders of magnitude: whatever is found, its summary is."""
+    """Slopes of features that differ by forty orders of magnitude: `summary` works for any result."""
     rng = np.random.default_rng(0)
     for _ in range(5):
         profile = 10 ** rng.uniform(-4, 4, 4)
@@ -207,7 +208,7 @@ def test_random_tables_with_ties_and_equal_layers(index):
 
 
 def test_layers_whose_slopes_come_close_to_their_ends():
-    """Their rounding was worth 2e-5 of the predictor, of which an estimate of 5e-9 knew nothing."""
+    """Their round-off changed the predictor by 2e-5, while the estimated error was 5e-9."""
     group = np.array([1.0, 0, 1, 0, 0])
     value, offset = np.array([-0.79, -2.2, -1.53, -0.42, 0.88]), np.array([0.0, 1, 1, 1, 0])
     X = np.column_stack([group, 5 * group, value, offset, 5 * group])
@@ -234,7 +235,7 @@ def test_margins_of_proportional_features(depth, scale, intercept):
 
 
 def test_estimators_of_tied_features():
-    """Of the differences of two samples, which the first and the last feature alone make: w₀ = w₂ = 7/8."""
+    """The differences of two samples, in which only the first and the last feature differ: w₀ = w₂ = 7/8."""
     X, y = np.array([[-3.0, 3, -3], [1, 1, 1]]), np.array([-6.0, 1])
     for weights in (None, [1, 2]):
         with pytest.warns(ConvergenceWarning, match="the last digits of X determine"):
@@ -252,4 +253,4 @@ def test_a_small_share_of_a_feature_that_is_nearly_tied_is_found():
     found = solved(task)
     assert found.converged and found.predictor[7] == pytest.approx(float(task.exact[7]), rel=1e-6)
     assert 1e-9 < found.predictor[7] < 1e-8
-    assert found.error > 1e-9  # half a last bit of X moves it by as much
+    assert found.error > 1e-9  # a change of X by half of its last bit has the same effect

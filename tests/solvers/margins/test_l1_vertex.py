@@ -31,7 +31,7 @@ def test_multipliers_are_solved_to_rounding(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_multipliers_that_would_leave_their_bounds_stay_as_they_were(seed):
-    """With a multiplier of 0 the slopes of the others cannot equal the signs."""
+    """If a multiplier is set to 0, the slopes of the others cannot equal the signs."""
     Z, exact = vertex(seed)
     dual = np.where(np.arange(5) == np.argmax(exact.dual), 0.0, exact.dual)
     found = polished(Z, np.ones(9), replace(exact, dual=dual))

@@ -1,4 +1,4 @@
-"""The ℓ∞ margin: its optimality conditions, duality, and where sign descent goes."""
+"""The ℓ∞ margin: its optimality conditions, duality, and the limit of sign descent."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_intercept_and_standardization(options):
 
 
 def test_other_solutions_are_not_called_unique():
-    """The second coordinate does nothing: every value up to the bound is a solution."""
+    """The second coordinate has no effect: every value up to the bound is a solution."""
     found = tacit.max_margin([[1.0, 0.0], [-1.0, 0.0]], [1, -1], "linf")
     assert found.unique is None
     np.testing.assert_allclose(found.value, 1)
@@ -66,7 +66,7 @@ def test_units(unit):
 def test_sign_descent_tends_to_it():
     """w ← w − lr·sign(∇L), lr ∝ t^{−½}, exponential loss: margins come within 0.2 to 0.7% at 2·10⁵ steps.
 
-    Here 2·10⁴ steps, for which 3% are allowed; the ℓ2 margin of these data is 20% off in this norm.
+    Here 2·10⁴ steps, for which 3% are allowed; the ℓ2 margin solution is 20% worse in this norm.
     """
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((10, 30)), np.repeat([1.0, -1.0], 5)

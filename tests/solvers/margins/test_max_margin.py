@@ -316,7 +316,7 @@ def test_larger_l1_problems_are_unique_and_proved_so(samples, features):
     program = linprog(np.ones(2 * features), A_ub=np.hstack([-Z, Z]), b_ub=-np.ones(samples))
     assert found.value == pytest.approx(program.fun, rel=1e-10)
     used = found.predictor != 0
-    block = Z[found.support][:, used]  # square, and no other slope is 1: strictly complementary
+    block = Z[found.support][:, used]  # the system is square, and no other slope is 1: strict complementarity
     assert block.shape[0] == block.shape[1] and np.linalg.cond(block) < 1e6
     assert (
         np.abs(Z.T @ found.dual)[~used].max(initial=0) < 1 - 1e-6 and found.dual[found.support].min() > 1e-6
@@ -340,7 +340,7 @@ def test_features_given_twice_span_a_face():
     assert (found.face @ twice.T).min() >= 1 - 1e-9
     np.testing.assert_allclose(np.abs(found.face).sum(axis=1), np.abs(w).sum(), rtol=1e-9)
     close(found.face[:, :30] + found.face[:, 30:], np.tile(w, (len(found.face), 1)))
-    for j in np.flatnonzero(w):  # each of the two may do all the work, or none
+    for j in np.flatnonzero(w):  # either of the two may have all of the weight, or none
         ends = np.sort(found.face[:, j] / w[j])[[0, -1]]
         np.testing.assert_allclose(ends, [0, 1], atol=1e-9)
 

@@ -24,7 +24,7 @@ whole_numbers = st.integers(1, 4).flatmap(
 @examples(150)
 @given(whole_numbers)
 def test_whole_numbers_with_all_their_ties(rows):
-    """Separable or not, unique or not, and where: decided in rational arithmetic."""
+    """Separability, uniqueness and the solution, computed in rational arithmetic."""
     Z = np.array(rows, float)
     if not exact_vertices(Z):
         for norm in ("l1", "l2", 1.5, 0.5, Hypentropy(-1.0)):

@@ -44,12 +44,13 @@ def test_entries_in_different_rows_and_columns_commute():
     X[0, 0, 2] = X[1, 3, 0] = X[2, 1, 4] = 1.0
     assert diagonalize(X).commute and commutator(X) == 0.0
     X[2] = 0.0
-    X[2, 0, 4] = 1.0  # in a row with the first
+    X[2, 0, 4] = 1.0  # in one chain with the first
     assert not diagonalize(X).commute and commutator(X) == pytest.approx(np.sqrt(0.5))
 
 
 def test_ordinary_commutation_is_neither_needed_nor_enough():
-    """J = [[0, 1], [−1, 0]] commutes with I, but JIᵀ is not symmetric; diag and diag·J do the converse."""
+    """J = [[0, 1], [−1, 0]] commutes with I, but JIᵀ is not symmetric; for diag and diag·J it is the
+    converse."""
     J = np.array([[0.0, 1.0], [-1.0, 0.0]])
     assert not diagonalize(np.array([np.eye(2), J])).commute
     assert commutator(np.array([np.eye(2), J])) == pytest.approx(1.0)

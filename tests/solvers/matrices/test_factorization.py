@@ -24,7 +24,8 @@ def test_theorem_4_against_the_raw_flow(shape, mu):
     found = tacit.limit(identity_start(d1, d2, 2 * mu**2), X, y)
     right = raw_end(2 * mu**2 * np.eye(d1 + d2), X, y)[:d1, d1:]
     assert found.converged and found.error <= 1e-12
-    own = 2e-8 if mu < 1e-5 else 1e-9  # what the integrator of the raw flow leaves, from far below its result
+    # the error of the integrator of the raw flow, from weights far below its result
+    own = 2e-8 if mu < 1e-5 else 1e-9
     assert np.linalg.norm(found.predictor - right) <= own * np.linalg.norm(right)
 
 
@@ -160,8 +161,8 @@ def test_a_start_without_weight():
 def test_regimes_by_the_flow(samples, level, name):
     """Without a potential: the limit of the flow, between minimum Frobenius distance and nuclear norm.
 
-    A small start leads to the matrix of rank 1 that eight measurements leave; of five measurements that do
-    not commute it does not lead to the least nuclear norm.
+    A small start leads to the matrix of rank 1 that eight measurements determine; with five measurements that
+    do not commute it does not lead to the minimum nuclear norm.
     """
     rng = np.random.default_rng(1)
     X = rng.standard_normal((8, 3, 3))[:samples]
@@ -191,7 +192,7 @@ def test_the_kernel_end_is_that_of_the_linearized_flow():
 
 
 class Single:
-    """Measurements of single entries, in place of arrays."""
+    """Measurements of single entries, instead of arrays."""
 
     def __init__(self, rows, columns, shape):
         self.rows, self.columns, self.shape = rows, columns, shape

@@ -14,7 +14,8 @@ from tacit.solvers.matrices.nuclear import _Barrier, _PositiveBarrier, least_nuc
 
 
 def proved(found, X, y, most=1e-8):
-    """Duality, computed here: any ν with ‖Σν_nX_n‖ ≤ 1 bounds the norm of every solution from below."""
+    """Duality, computed independently: any ν with ‖Σν_nX_n‖ ≤ 1 bounds the norm of every solution from
+    below."""
     size = np.linalg.norm(np.tensordot(found.dual, X, 1), 2)
     norm = np.linalg.norm(found.predictor, "nuc")
     gap = norm - found.dual @ y / max(size, 1.0)
@@ -86,13 +87,13 @@ def test_a_low_rank_matrix_is_recovered():
 
 
 def test_completion():
-    """A block of ones with a corner missing; and a matrix of which a row is not observed at all."""
+    """A block of ones with a missing corner, and a matrix with an unobserved row."""
     places = [(0, 0), (0, 1), (1, 0)]
     X = np.zeros((3, 2, 2))
     for n, place in enumerate(places):
         X[(n, *place)] = 1.0
     found = tacit.limit(Nuclear(), X, np.ones(3))
-    # no slack here, which leaves half of the digits
+    # there is no slack, so that half of the digits are lost
     np.testing.assert_allclose(found.predictor, np.ones((2, 2)), atol=1e-7)
     proved(found, X, np.ones(3))
     X = np.zeros((4, 3, 2))

@@ -1,4 +1,4 @@
-"""Newton's method on matrices of fixed rank: its steps square the error."""
+"""Newton's method on matrices of fixed rank converges quadratically."""
 
 from dataclasses import replace
 

@@ -20,7 +20,7 @@ def problem(d1, d2, samples, rank, seed):
 
 
 def certified(found, X, y, log_scale):
-    """∇Q(M) = Σ ν_n X_n and the measurements, computed here from M's slope alone."""
+    """Check ∇Q(M) = Σ ν_n X_n and the measurements, from the gradient at M alone."""
     P, s, R = np.linalg.svd(np.tensordot(found.dual, X, 1), full_matrices=False)
     right = (P * (np.exp(s + log_scale) - np.exp(log_scale - s))) @ R
     size = np.linalg.norm(found.predictor)

@@ -140,7 +140,7 @@ class TestBalanced:
 
 
 def assert_refused_or_equal(model, X, y, end):
-    """No theorem applies: an error that names the conserved quantities, or the right answer."""
+    """No theorem applies: an error that names the conserved quantities, or the correct limit."""
     try:
         found = tacit.limit(model, X, y).predictor
     except tacit.NoPotentialError as refusal:
@@ -167,7 +167,7 @@ class TestOrthogonal:
             assert gap(found.predictor, run.predictor) < 1e-8
 
     def test_any_start_that_meets_the_conditions(self):
-        """V U₂ᵀ = 0 and U₁U₂ᵀ = 0: without any U₂, or with a U₂ in hidden units of its own."""
+        """V U₂ᵀ = 0 and U₁U₂ᵀ = 0, with U₂ = 0 or with U₂ in separate hidden units."""
         X, y = data(outputs=2, seed=3)
         rng, rows, hidden = np.random.default_rng(4), orth(X.T), null_space(X)
         U1, V = rng.standard_normal((4, 6)), rng.standard_normal((2, 6))
@@ -225,14 +225,15 @@ class TestOrthogonal:
                 tacit.limit(tacit.LinearNetwork(size * inner, size * outer), X, y)
 
     def test_a_saddle_is_refused(self):
-        """Zero outer weights, inner weights orthogonal to Xᵀy: the conditions hold, nothing moves."""
+        """Zero outer weights, inner weights orthogonal to Xᵀy: the conditions hold, and the weights are
+        constant."""
         X, y = np.eye(3)[:2], np.ones(2)
         with pytest.raises(tacit.TacitError):
             tacit.limit(tacit.LinearNetwork([[1.0], [-1.0], [0.0]], [[0.0]]), X, y)
 
 
 def _seen_flow(seen, outer, inputs, y):
-    """U₁ and V at the end, the features that no sample sees left out: DOP853 on the raw weights."""
+    """U₁ and V at the end, without the features that no sample contains: DOP853 on the raw weights."""
     shapes = seen.shape, outer.shape
 
     def parts(flat):
@@ -251,8 +252,8 @@ def _seen_flow(seen, outer, inputs, y):
 class TestSmallRows:
     """A row of weights that is much smaller than the others also grows, and affects the limit.
 
-    One sample is 0 and the other 1: the row r of U that sees the second and V obey r' = gV, V' = gr, so that
-    V(∞) = (r + V)/‖r + V‖, to the size of the start.
+    One sample is 0 and the other 1: V and the row r of U for the second sample obey r' = gV, V' = gr, so that
+    V(∞) = (r + V)/‖r + V‖ up to the size of the start.
     """
 
     X, y = np.eye(3)[:2], np.array([0.0, 1.0])
@@ -260,11 +261,13 @@ class TestSmallRows:
     def starts(self):
         """Weights, and V(∞)."""
         e = np.eye(4)
-        first = np.array([0 * e[0], 1e-11 * e[1], e[0]]), 1e-12 * e[:1]  # rank one next to the unseen row
+        # rank one up to the row that no sample contains
+        first = np.array([0 * e[0], 1e-11 * e[1], e[0]]), 1e-12 * e[:1]
         yield *first, np.array([1.0, 10.0, 0.0, 0.0]) / np.sqrt(101)
-        second = np.array([1e5 * e[0], 1e-6 * e[1], e[1]]), 1e-6 * e[2:3]  # orthogonal next to the first row
+        second = np.array([1e5 * e[0], 1e-6 * e[1], e[1]]), 1e-6 * e[2:3]  # orthogonal up to the first row
         yield *second, np.array([0.0, 1.0, 1.0, 0.0]) / np.sqrt(2)
-        third = np.array([1e5 * e[0], 1e-13 * e[1], e[1]]), 1e-13 * e[2:3]  # less than the rounding of that
+        # less than the round-off of the first row
+        third = np.array([1e5 * e[0], 1e-13 * e[1], e[1]]), 1e-13 * e[2:3]
         yield *third, np.array([0.0, 1.0, 1.0, 0.0]) / np.sqrt(2)
 
     def test_the_formula_is_where_the_flow_ends(self):
@@ -280,7 +283,7 @@ class TestSmallRows:
                 turn = np.linalg.qr(np.random.default_rng(number).standard_normal((4, 4)))[0]
                 U, V, end = U @ turn, V @ turn, end @ turn
             exact = np.append(self.y, U[2] @ end)[:, None]
-            assert abs(exact[2, 0]) > 0.09  # not the solution of least norm
+            assert abs(exact[2, 0]) > 0.09  # not the minimum-norm solution
             assert_refused_or_equal(tacit.LinearNetwork(U, V), self.X, self.y, exact)
 
     def test_samples_that_mix_the_rows_hide_nothing(self):
@@ -308,7 +311,8 @@ class TestSmallRows:
 class TestInfinitesimal:
     @pytest.mark.parametrize("outputs", [1, 2])
     def test_the_tolerance_decides_and_is_kept(self, outputs):
-        """An error for tolerances below the distance to the minimum norm, an answer above the bound."""
+        """An error for tolerances below the distance to the minimum-norm solution, a result above the
+        bound."""
         X, y = data(3, 5, outputs, seed=1)
         smallest = np.linalg.pinv(X) @ y.reshape(3, outputs)
         for size in (1e-2, 1e-4):
@@ -357,7 +361,8 @@ class TestRefusal:
     @pytest.mark.parametrize("outputs", [1, 2])
     @pytest.mark.parametrize(("inner", "outer"), [(0.03, 0.03), (1.0, 1.0), (0.01, 3.0), (3.0, 0.01)])
     def test_the_message_gives_the_reason_and_a_bound_that_holds(self, outputs, inner, outer):
-        """What is conserved, that there is no potential, and a bound on the distance to the limit.
+        """The error names the conserved quantities, says that there is no potential, and bounds the distance
+        to the limit.
 
         Distances are in the spectral norm; the bound is at most ten times ‖P⊥U(0)‖·‖V(∞)‖.
         """

@@ -64,13 +64,13 @@ class TestReferences:
 
     @pytest.mark.parametrize(("slope", "seed"), [(1.0, 1), (0.1, 10)])
     def test_closed_form_holds_for_either_sign_of_the_end(self, slope, seed):
-        """Also if a has changed its sign."""
+        """This also holds if a has changed its sign."""
         kept, flipped = (draw(1.0, shape, 1, slope, seed, 3, 5) for shape in (0.3, -0.9))
         for (model, X, y), changes in ((kept, False), (flipped, True)):
             run = neuron_flow(*weights_of(model), slope, X, y)
             sign = final_sign(*weights_of(model), slope, X, y)
             assert (sign != 1) == (run.output < 0) == changes
-            # the rounded kink of the reference leaves up to 1.7e-9
+            # the rounded kink of the reference causes errors of up to 1.7e-9
             assert gap(end_of(model, X, y, sign), run.predictor) < 2e-8
             assert gap(end_of(model, X, y, -sign), run.predictor) > 1e-2
 
@@ -167,7 +167,7 @@ class TestLimit:
         end = end_of(model, X, y)
         again = tacit.limit(model, np.vstack([X, X[:2]]), np.append(y, y[:2]))
         assert again.converged and gap(again.predictor, end) < 1e-10
-        rows = np.vstack([X, X[0] + 2 * X[1]])  # what the neuron says there once it fits the rest
+        rows = np.vstack([X, X[0] + 2 * X[1]])  # the output there of a neuron that fits the other samples
         outputs = rows @ end
         fitted = tacit.limit(model, rows, np.maximum(outputs, slope * outputs))
         assert fitted.converged and gap(fitted.predictor, end) < 1e-10
@@ -224,7 +224,7 @@ class TestLimit:
         assert not found.predictor.any() and found.sign == 0 and "‖w‖₂ = 0;" in found.summary()
 
     def test_saddles_are_refused(self):
-        """a = 0 and w ⟂ Xᵀy never move; balanced weights opposite to Xᵀy decay to 0 in infinite time."""
+        """a = 0 with w ⟂ Xᵀy is stationary; balanced weights opposite to Xᵀy decay to 0 in infinite time."""
         X, y = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.ones(2)
         for model in (tacit.Neuron(0.0, [1.0, -1.0, 0.0]), tacit.Neuron(0.0, [0.0, 0.0, 1.0])):
             with pytest.raises(tacit.TacitError):
@@ -269,7 +269,8 @@ class TestLimit:
 class TestChangeOfSign:
     @pytest.mark.parametrize("slope", [1.0, 0.3])
     def test_everything_that_is_said_of_it(self, slope, monkeypatch):
-        """ω moves in the span of the samples, δ is conserved, the data are fitted: by linear algebra."""
+        """ω moves in the span of the samples, δ is conserved, and the data are fitted; verified by linear
+        algebra."""
         model, X, y = draw(1.0, -0.9, 1, slope, seed=1 if slope == 1 else 10)
         assert final_sign(*weights_of(model), slope, X, y) == -1
         found = tacit.limit(model, X, y)
@@ -283,7 +284,8 @@ class TestChangeOfSign:
         assert gap(X.T @ found.dual, -1.5 * moved) < 1e-9  # (3/2)·sgn(a)·(ω(∞) − ω(0))
         certificate = tacit.certify(model, X, y, found.predictor)
         assert max(certificate.stationarity, certificate.feasibility) < 1e-10
-        assert not tacit.certify(model, X, y, end_of(model, X, y)).holds  # where a(0) > 0 would end if kept
+        # the limit if the sign of a(0) > 0 were kept
+        assert not tacit.certify(model, X, y, end_of(model, X, y)).holds
         kernels = [tacit.Neuron(*layers, slope).tangent_kernel(X) for layers in (weights_of(model), (a, w))]
         cosine = np.sum(kernels[0] * kernels[1]) / np.prod([np.linalg.norm(kernel) for kernel in kernels])
         assert found.regime.kernel_distance == pytest.approx(1 - cosine, abs=1e-9)
@@ -313,7 +315,7 @@ class TestChangeOfSign:
     @pytest.mark.parametrize("slope", [1.0, 0.5, 0.1])
     @pytest.mark.parametrize(("samples", "features"), [(1, 3), (4, 7), (6, 7)])
     def test_starts_above_the_loss_of_the_zero_predictor(self, samples, features, slope):
-        """There a may change its sign or keep it; the limit is right in both cases."""
+        """The sign of a may or may not change there; the limit is correct in both cases."""
         flips = kept = 0
         for seed in some(range(100, 140), 2) if slope == 1 else range(100, 115):
             rng = np.random.default_rng(seed)
@@ -393,7 +395,7 @@ class TestChangeOfSign:
 
     @pytest.mark.parametrize("unit", [1e-170, 1e-40, 1e160])
     def test_what_floats_cannot_follow_is_refused_by_name(self, unit):
-        """Weights much larger than those that fit the data; for smaller ones the flow is run."""
+        """Weights much larger than those that fit the data; for smaller ones the flow is integrated."""
         rng = np.random.default_rng(0)
         X, y, w = rng.standard_normal((3, 6)), rng.standard_normal(3), rng.standard_normal(6)
         for weights, *data in some([(w, X, unit * y), (w / np.sqrt(unit), X, y), (w, X / unit, y)], 2):

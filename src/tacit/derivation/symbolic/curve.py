@@ -23,7 +23,8 @@ _FACTOR = sympy.Symbol("t", positive=True)
 
 
 def sign(expression: Any) -> int:
-    """−1, 0 or 1, as SymPy knows it, or if it is the same at all random values of the symbols."""
+    """The sign −1, 0 or 1 from SymPy, or from random values of the symbols if it is the same for all of
+    them."""
     expression = sympy.sympify(expression)
     for known, value in ((expression.is_zero, 0), (expression.is_positive, 1), (expression.is_negative, -1)):
         if known:

@@ -56,7 +56,8 @@ def radial_curve(h: Any, vector: Sequence[Any], parameters: Sequence[Any], start
     product = exponents(sympy.simplify(along), [*scalars, _LENGTH])
     if product is None:
         raise NoClosedFormError(
-            f"the factor {h} of the vector is no product of powers of {', '.join(map(str, scalars))} and of "
+            f"the factor {h} of the vector is not a product of powers of "
+            f"{', '.join(map(str, scalars))} and of "
             "the vector's length"
         )
     factor, powers = product

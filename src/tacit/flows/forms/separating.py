@@ -89,7 +89,7 @@ class DiagonalPath:
         return (there.stiffness * (q @ self.reach)) @ self.Z.T
 
     def size(self, change: Float, there: MirrorMap) -> float:
-        """Change of the rapidities due to a change of θ, relative to them where they are below 1."""
+        """Change of the rapidities due to a change of θ, relative to their size where they are below 1."""
         moved = np.abs(there.rapidity_rate * (change @ self.reach)).max()
         return float(moved / max(min(there.farthest(), 1.0), 1e-300))
 
@@ -166,7 +166,7 @@ class TangentPath:
 class MirrorState:
     """State of a path: the mirror map of a diagonal network or θ of a linearized one, and the time.
 
-    shares: q, each sample's share of the gradient of the loss, as solved for in the step. Late in the flow it
+    shares: q, each sample's share of the gradient of the loss, as computed in the step. Late in the flow it
     could not be recomputed from the margins, whose differences are lost in round-off.
     """
 

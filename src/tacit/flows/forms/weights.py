@@ -145,7 +145,8 @@ class WeightFlow(Form):
         unknowns = np.zeros(self.start.size + self.relative)
         sizes = np.full(unknowns.size, self._natural_size())
         if self.parametrization.elementwise:
-            # A weight grows in proportion to itself: the absolute tolerance of larger ones would swamp it.
+            # A weight grows in proportion to itself: the absolute tolerance of larger ones would be too large
+            # for it.
             own = np.abs(self.start)
             sizes[: own.size] = np.minimum(sizes[: own.size], np.where(own > 0, own, np.inf))
         sizes[self.start.size :] = 1.0

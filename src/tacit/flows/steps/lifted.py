@@ -92,7 +92,8 @@ class LiftedFlow(OutputSpaceFlow[_Stages]):
 
 
 def _has_full_rank(W: Float) -> bool:
-    """Have the weights full row rank? Otherwise W can rest with a nonzero residual, but exp(H) cannot."""
+    """Whether the weights have full row rank. Otherwise W can rest with a nonzero residual, but exp(H)
+    cannot."""
     sizes = np.linalg.svd(W, compute_uv=False)
     return W.shape[1] >= W.shape[0] and bool(sizes[-1] > _FULL * sizes[0])
 

@@ -101,7 +101,7 @@ class ByScipy:
             warnings.simplefilter("ignore")  # failures are reported by the status
             message = self.solver.step()
         if self.solver.status != "running":
-            raise GaveUp(GAVE_UP.format(begin, message or "its steps became too long"))
+            raise GaveUp(GAVE_UP.format(begin, message or "the solver's step size became too large"))
         self.inside = _Inside(self.solver, self.state)
         return Segment(begin, self.solver.t, self.inside.read, keep=self.inside.keep)
 

@@ -2,8 +2,9 @@ r"""The flow of ν in mirror space, by exponential steps to moderate accuracy.
 
     s = s(0) + Xᵀν/weight,    ν' = pull(X·w(s)),    Jacobian −D·X (∂w/∂Q') Xᵀ = −T Λ T⁻¹
 
-with D the slope of the pull −∂L/∂f, and T = D^½U with the eigenvectors U of D^½ X(∂w/∂Q')Xᵀ D^½. There are N
-unknowns for all d weights, each step needs one N×N eigendecomposition, and no array is larger than X.
+with D the derivative of the negative gradient −∂L/∂f, and T = D^½U with the eigenvectors U of D^½ X(∂w/∂Q')Xᵀ
+D^½. There are N unknowns for all d weights, each step needs one N×N eigendecomposition, and no array is
+larger than X.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ _NEWTON = 12  # Newton iterations for the time of the linearized flow, at most
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """State of the flow: mirror map and the last change of slopes, ν, clock, outputs, pull and log L."""
+    """State of the flow: mirror map and the last change of slopes, ν, clock, outputs, negative gradient and
+    log L."""
 
     here: MirrorMap
     change: Float | None

@@ -3,7 +3,8 @@ r"""Samples of stopped flows, projected onto the part that can be fitted, and th
 With an orthonormal basis B of the range of X, the flow of the square loss is the same on BᵀX and Bᵀy, and on
 X and BBᵀy; the part of y that cannot be fitted adds a constant to the loss (`tacit.flows.fitting`).
 
-Along ν' = −∂L/∂f the rate of ν, which the integrator interpolates within a step, is −∂L/∂f (called the pull).
+Along ν' = −∂L/∂f the rate of ν, which the integrator interpolates within a step, is −∂L/∂f (called `pull` in
+the code).
 The losses give it, its slope, and the loss as a function of it, so that stopping points are found without
 evaluating predictors.
 """

@@ -11,12 +11,12 @@ ITEMS = (
     Item("Section 5", "warps of time", "10-15", tests=("test_warping.py",)),
     Item("Theorem 2 (6.1)", "one linear neuron", "21-24"),
     Item("Proposition 1 (6.2)", "strictly balanced networks", "25"),
-    Item("Theorem 3 (6.3)", "infinitesimal starts end at least norm"),
+    Item("Theorem 3 (6.3)", "infinitesimal starts end at the minimum-norm solution"),
     Item("Section 7.1", "scale and shape together"),
     Item("Theorem 4 (8.1)", "one leaky neuron", "28-31"),
     Item(
         "Appendix E (F)",
-        "what Q_k tends to as k → 0 and as k → ∞",
+        "limits of Q_k as k → 0 and as k → ∞",
         tests=(
             "test_errata_regression.py::test_rich_end_has_a_minus_and_comes_at_the_rate_of_a_logarithm",
             "test_errata_regression.py::test_kernel_end_is_half_of_what_is_printed",

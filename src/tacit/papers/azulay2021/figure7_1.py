@@ -69,7 +69,8 @@ class ScaleAndShape:
         ax.set_title(r"white: level sets of $\alpha/(1-s^2)$", loc="left", fontsize=8)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Balanced and small is rich, s → 1 is kernel at any scale, and √k determines the regime."""
+        """Balanced small networks are rich, s → 1 gives the kernel regime at any scale, and √k determines the
+        regime."""
         error = data.error.values
         rich, kernel = data.end_error.values
         yield at_most(2, "the same order of magnitude; the kernel solution has ten times the error").claim(

@@ -5,7 +5,7 @@ Errata
 ### Appendix F / G: the kernel, its prefactor, and large scales
 - **Printed.** K(x, x′) = xᵀB⁻¹x′ (Section 7.2); ∇²q(w̃(0)) = √((1−s)/(α(1+s)))·B. **Holds.** a(0)² and
   3/2 times these.
-- **F.2.1 / G.2.1 says** that α → ∞ is the kernel regime for every s. With fixed targets it is not: the
+- **F.2.1 / G.2.1 says** that α → ∞ is the kernel regime for every s. With fixed targets this is wrong: the
   predictor then moves by about α, and the condition is ‖w̃(∞) − w̃(0)‖ ≪ α/(1−s)², where (26) has (1−s)²
   ≪ α. It holds for targets at a fixed distance from the outputs of the start, and as s → 1.
 - **Evidence.** s = 0, fixed targets: the limit stays 13% from the kernel end for α = 1e2, 1e4 and 1e6.
@@ -55,7 +55,7 @@ def quadratic(scale: float, shape: float, w: Float) -> Float:
 
 
 def as_printed(scale: float, shape: float, w: Float) -> Float:
-    """q̂_δ(‖w‖) + zᵀw in the letters of Theorem 2, over leading axes; w ≠ 0."""
+    """q̂_δ(‖w‖) + zᵀw in the notation of Theorem 2, over leading axes; w ≠ 0."""
     delta, x = 4 * scale * shape / (1 - shape**2), np.linalg.norm(w, axis=-1)
     root = np.sqrt(x**2 + delta**2 / 4)
     q = (x**2 - delta / 2 * (delta / 2 + root)) * np.sqrt(root - delta / 2) / x
@@ -95,7 +95,7 @@ def bend(q: Bregman, start: Float, along: Float) -> float:
 class NeuronContours:
     """Contours of q_{δ,w̃(0)} in the plane for w̃(0) = α·(0.6, 0.8) (Figure 7.2). Top: α = 2 and shapes s = 0,
     0.2, 0.8. Bottom: s = 0.1 and scales α = 0.01, 1, 2.5. Red dot: w̃(0). Dashed: the same levels of the
-    quadratic with B at w̃(0), which is what the kernel regime minimizes.
+    quadratic with B at w̃(0), which the kernel regime minimizes.
     """
 
     def data(self, points: int, sweep: int, *, seed: int, progress: Progress) -> xr.Dataset:

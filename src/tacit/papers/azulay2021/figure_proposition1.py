@@ -162,8 +162,8 @@ def _proposition(problem: Regression, start: Float) -> Float:
 
 
 def _far(samples: int, features: int, rng: np.random.Generator) -> Float:
-    """Distances from the minimum of networks, each with its own data and start, whose imbalance is three
-    times as large as their weights. Single networks differ by factors of ten.
+    """Distances from the minimum, for networks whose imbalance is three times as large as their weights, each
+    with its own data and start. Single networks differ by factors of ten.
     """
     found = []
     for _ in range(32):
@@ -175,7 +175,7 @@ def _far(samples: int, features: int, rng: np.random.Generator) -> Float:
 def _distance(
     problem: Regression, direction: Float, layers: tuple[Float, Float], by: float, rng: np.random.Generator
 ) -> float:
-    """From the minimum to the end of a network of these layers, with imbalance added."""
+    """The distance from the minimum to the end of a network with these layers and added imbalance."""
     U, v = train_layers(tipped(*layers, by, rng), layers[1], problem)
     return gap(U @ v, _proposition(problem, direction))
 

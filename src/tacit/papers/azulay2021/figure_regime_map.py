@@ -78,7 +78,8 @@ class RegimeMap:
         _draw_collapse(data, collapse)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """√k determines the regime; shape acts like scale, accuracy against both, and μ combines them."""
+        """√k determines the regime; shape acts like scale, accuracy acts in the opposite direction, and μ
+        combines them."""
         share, root = data.share.values, data.root.values
         order = np.argsort(root, axis=None)
         falls = [largest_fall(level.ravel()[order]) for level in share]

@@ -104,7 +104,7 @@ class VanishingWeights:
         right.legend(loc="lower right", title="what is shrunk", title_fontsize=8)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The slope 1, the exact distance, its first order, and the condition."""
+        """Slope 1, the exact distance, its first order in σ, and the condition of the theorem."""
         sigma, distance = data.sigma.values, data.distance.values
         small = sigma <= 1e-2
         rates = [exponent(sigma[small], d[small]) for d in distance.reshape(-1, len(sigma))]

@@ -24,7 +24,7 @@ Errata
 - **Evidence.** k = 10³⁰, w = 3: q_k·2√k/w² = 1 to 20 digits.
 - **Test.** `test_kernel_end_is_half_of_what_is_printed`
 
-### Section 7.1 and Appendix E / F, k → 0: a sign, and how slow it is
+### Section 7.1 and Appendix E / F, k → 0: a sign, and the slow convergence
 - **Printed.** q_k(w) → +|w|/2 + (|w|/2)·log(4|w|/√k) (the line after has −|w| again); Section 7.1: Q(w) =
   ‖w‖₁.
 - **Holds.** −|w|/2 + (|w|/2)·log(4|w|/√k), and the ℓ1 norm only after division by ½log(1/√k), with an error
@@ -129,9 +129,9 @@ def lemma2(model: Any) -> Parts:
 def lemma3(model: Any) -> Parts:
     """The warp ĝ(x) = (√P/x)·(δ/2 + √(δ²/4+x²)), P = √(x²+δ²/4) − δ/2, tends to √δ as x → 0.
 
-    Printed: ĝ(x) → 0; the proof arrives at √δ, which holds.
+    Printed: ĝ(x) → 0; the proof gives √δ, which is correct.
 
-    Lemma 3 with the limit that its proof arrives at: ĝ is |a|, which is √δ where ‖w‖ = 0 (errata).
+    Lemma 3 with the limit from its proof: ĝ is |a|, which is √δ where ‖w‖ = 0 (errata).
     """
     yield _neuron(model)
     alpha, _, delta = _sizes(model)
@@ -165,7 +165,7 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 
     Lemma 3.1 (ICML), for networks whose metric is a Hessian; method: "auto" or "parameters".
 
-    If samples are linearly dependent, ν is not unique, and the shortest is used.
+    If samples are linearly dependent, ν is not unique, and the one of minimum norm is used.
     """
     check_method(method)
     mirror = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
@@ -190,7 +190,7 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     lost = np.abs(end.predictor) < _TINY
     lost &= np.abs(potential.gradient(np.full(len(slope), _TINY))) > AGREE / 10 * size
     nu = np.linalg.lstsq(X[:, ~lost].T, slope[~lost], rcond=None)[0]
-    note = f"; without {lost.sum()} entries below all floats, whose slopes are not told" if lost.any() else ""
+    note = f"; without {lost.sum()} entries that underflow, whose slopes are not known" if lost.any() else ""
     text = f"‖∇Q(w̃(∞)) − ∇Q(w̃(0)) − Xᵀν‖∞, relative, ‖ν‖ = {np.linalg.norm(nu):.4g}{note}"
     yield Bound(text, float(np.abs(slope - X.T @ nu)[~lost].max(initial=0.0)) / size, at_most=AGREE)
 
@@ -213,7 +213,8 @@ def definition1(model: Any, X: Any, y: Any) -> Parts:
 
 @theorem("azulay2021/lemma4", flows=14)
 def lemma4(model: Any, X: Any, y: Any) -> Parts:
-    """‖f‖²_K = wᵀA⁻¹w for f(x) = w·x and K(x, x') = xᵀAx'; w_K = AXᵀ(XAXᵀ)⁻¹y has the smallest that fits.
+    """‖f‖²_K = wᵀA⁻¹w for f(x) = w·x and K(x, x') = xᵀAx'; w_K = AXᵀ(XAXᵀ)⁻¹y has the smallest norm of all
+    solutions.
 
     Lemma 4 for the initial tangent kernel: yᵀK(X, X)⁻¹y is the norm of w_K, and no limit has a smaller one.
     """
@@ -257,8 +258,8 @@ def _kernels(model: Any, X: Float) -> tuple[Float | None, Float]:
 def section71(model: Any, X: Any, y: Any) -> Parts:
     """As α → 0 and |s| → 1 with k̂ = α/(1−s²) fixed, the limit tends to the minimizer of Q_k with √k = 8k̂.
 
-    Printed: q_k → w²/√k as k → ∞, which is twice what holds; as k → 0 a term +|w|/2, which is −|w|/2, and
-    ‖w‖₁ without the division by ½log(1/√k).
+    Printed: q_k → w²/√k as k → ∞, which is twice the correct value; as k → 0 a term +|w|/2 instead of −|w|/2,
+    and ‖w‖₁ without the division by ½log(1/√k).
 
     The joint limit of Section 7.1 at the k̂ of the model, which is that of Diagonal(depth=2, scale=√(2k̂)).
 

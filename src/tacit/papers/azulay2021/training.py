@@ -1,8 +1,8 @@
 """Data and training for the figures on neurons and networks of Azulay et al. 2021.
 
-Where single neurons end in the kernel regime, and how far from there: Azulay et al. 2021, Section 7.2.
+The limits of single neurons in the kernel regime, and distances from them: Azulay et al. 2021, Section 7.2.
 
-What the figures on linear networks share: Proposition 1 and Theorem 3 of Azulay et al. 2021.
+Code shared by the figures on linear networks: Proposition 1 and Theorem 3 of Azulay et al. 2021.
 """
 
 from __future__ import annotations

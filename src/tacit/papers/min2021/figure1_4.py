@@ -79,7 +79,7 @@ def _wide(problem: Regression, widths: list[int]) -> dict[str, Any]:
     r"""‖U₂Vᵀ‖ before and after training, as the width grows.
 
     U₂ does not influence the flow of V, and its entries are N(0, 1/h): given V, the D − n entries of U₂Vᵀ are
-        N(0, ‖V‖²/h). At the start ‖V‖² → 1. At the end ‖V‖⁴ → 1 + ‖Θ̂‖²: in a basis of the hidden units in
+        N(0, ‖V‖²/h). At the start ‖V‖² → 1. At the end, ‖V‖⁴ → 1 + ‖Θ̂‖²: in a basis of the hidden units in
         which Λ = diag(I, −1), the matrix U₁ᵀU₁ = Λ + VᵀV must be singular, so VΛ⁻¹Vᵀ = VΛVᵀ = −1, while ‖Θ̂‖²
         = VU₁ᵀU₁Vᵀ = VΛVᵀ + ‖V‖⁴.
     """

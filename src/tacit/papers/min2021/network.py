@@ -126,7 +126,7 @@ def linear_network(model: Any) -> Setting:
 
 @shared
 def ended(model: tacit.LinearNetwork, parts: Split) -> tuple[Float, bool]:
-    """The predictor (D, m) at the end of the flow, and whether its loss is minimal."""
+    """The predictor (D, m) at the end of the flow, and whether its loss is the minimum."""
     if np.linalg.norm(parts.error) <= rounding(parts):
         return np.asarray(model.predictor()).reshape(len(parts.basis), -1), True
     left = max(_SETTLED * float(np.linalg.norm(parts.error)), 10 * rounding(parts))

@@ -31,7 +31,7 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     yield linear_network(model)
     parts = split(model, X, y)
     residual, sizes = float(np.linalg.norm(parts.orthogonality)), _layer_sizes(parts)
-    text = f"‖[V; U₁]U₂ᵀ‖ = {residual:.3g} is rounding next to ‖[V; U₁]‖·‖U₂‖ = {sizes:.3g}"
+    text = f"‖[V; U₁]U₂ᵀ‖ = {residual:.3g} is round-off relative to ‖[V; U₁]‖·‖U₂‖ = {sizes:.3g}"
     yield Assumption(text, residual <= _ORTHOGONAL * sizes)
     end, settled = ended(model, parts)
     yield Assumption("the flow reaches the least loss", settled)

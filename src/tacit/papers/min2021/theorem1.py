@@ -1,6 +1,7 @@
 r"""Theorem 1 of Min et al. 2021: the imbalance bounds the rate of convergence from below.
 
-What weights do in Min et al. 2021: Λ is conserved, they converge, and in another parametrization too.
+The evolution of the weights in Min et al. 2021: Λ is conserved, and they converge, also in the NTK
+parametrization.
 
 The statements concern Z = [V; U₁], Z' = A_Z Z with ‖A_Z‖ = ‖Σ_x^{1/2}E‖ (equation 27). The flow depends on Z
 Zᵀ only, so it is computed with as many columns as Z has rows, for any width of the network.
@@ -9,13 +10,13 @@ Errata
 ------
 ### Theorem 1: which λ_r, and how tight
 λ_r(Σ_x) is the square of the smallest nonzero singular value of X; no 1/n divides it, and the factor 2 in
-the rate is tight (targets 0 and equal singular values attain it). The proof writes λ_n for λ_r. In 200
-random runs, more samples than the rank and fewer hidden units than r + m among them, the bound was never
-broken (largest share 0.99992). `test_no_number_of_samples_divides_the_rate`
+the rate is tight (targets 0 and equal singular values attain it). The proof writes λ_n for λ_r. In 200 random
+runs, including runs with more samples than the rank and fewer hidden units than r + m, the bound was never
+violated (largest share 0.99992). `test_no_number_of_samples_divides_the_rate`
 
 ### Equations 28 and 29: a sign
-- **Printed.** −∂L/∂U = −Xᵀ(Y − XUVᵀ)V and −∂L/∂V = −(Y − XUVᵀ)ᵀXU. **Holds.** Both without the minus on
-  the right, in the second lines too; (30) and (31) do not use it.
+- **Printed.** −∂L/∂U = −Xᵀ(Y − XUVᵀ)V and −∂L/∂V = −(Y − XUVᵀ)ᵀXU. **Holds.** Both without the minus on the
+  right, also in the second lines; (30) and (31) do not use it.
   `test_equations_28_and_29_have_one_minus_too_many`
 """
 
@@ -65,7 +66,7 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     The bound holds where the share 2λ_r(Σ_x)ct / log((L(0) − L*)/(L − L*)) is at most 1, and the proof bounds
     the rate at every time, too. The factor 2 is tight: if the targets are 0 and X has equal singular values,
     a network of width r + m or more tends to U₁Vᵀ = 0. There c = λ_r(U₁U₁ᵀ) + λ_m(VVᵀ), and the slowest part
-    of E falls at just the guaranteed rate.
+    of E decreases at exactly the guaranteed rate.
     """
     yield linear_network(model)
     down_to = between(down_to, "down_to", 0, 0.9)
@@ -119,7 +120,7 @@ def weights(model: Any, X: Any, y: Any) -> Parts:
     The last statement of Theorem 1, with the bound that follows (27), where λ_n is printed for λ_r.
 
     The second bound is the same argument from time t on: ‖Z'‖ ≤ λ₁^{½}‖E‖‖Z‖ and ∫‖E‖ ≤ ‖E(t)‖/(cλ_r), which
-    is what makes the weights converge.
+    implies that the weights converge.
     """
     parts, Z = yield from _course(model, X, y)
     level = imbalance_level(model, X)
@@ -139,12 +140,12 @@ def weights(model: Any, X: Any, y: Any) -> Parts:
 def appendix_d(model: Any, X: Any, y: Any, alpha: float = 0.5) -> Parts:
     """Ũ = h^αU, Ṽ = h^αV follow the flow of ½‖Y − h^{−2α}XŨṼᵀ‖², h^{2α} times as fast.
 
-    Printed: (28) and (29) have a minus on the right too many; (30) and (31) do not use it.
+    Printed: (28) and (29) have a superfluous minus on the right; (30) and (31) do not use it.
 
-    Appendix D, equations 30 and 31: the NTK parametrization, at twenty times.
+    Appendix D, equations 30 and 31: the NTK parametrization, compared at twenty times.
 
-    (28) and (29) have a minus too many on the right, with which the flow would climb; (30) and (31) do not
-    use it.
+    (28) and (29) have a superfluous minus on the right, with which the flow would ascend; (30) and (31) do
+    not use it.
     """
     power = power_of(alpha)
     parts, Z = yield from _course(model, X, y)

@@ -8,12 +8,14 @@ Weights of standard deviation h^{−α}, ¼ < α ≤ ½, are almost orthogonal i
 for all m + D singular values (Davidson and Szarek 2001, Theorem 2.13). Everything else follows from this
 event deterministically. It is therefore checked for the given weights and listed as an assumption.
 
-Three constants differ from print. Lemma E.1 grants 1 − 2exp(−δ²); the cited theorem, 1 − 2exp(−δ²/2).
-Equation 32 and all that follows have ½log(2/δ) for τ, which neither form gives and which is smaller unless
+Three constants differ from the printed ones. Lemma E.1 states the probability 1 − 2exp(−δ²); the cited
+theorem has 1 − 2exp(−δ²/2).
+Equation 32 and all that follows have ½log(2/δ) for τ, which neither form gives, and which is smaller unless
 δ ≤ 2e⁻⁸, or 6.7e-4. The bound on ‖E(0)‖ has Σ_x^{−1/2} where E has Σ_x^{1/2}; so the width of Theorem 2
 depends on (λ₁/λ_r)² and not on λ₁/λ_r³, which would change with the unit of X.
 
-At which power of the width the distance to least norm falls, for every α of Theorem 2 of Min et al. 2021.
+The power of the width with which the distance to the minimum-norm solution decreases, for every α of Theorem
+2 of Min et al. 2021.
 
 The figures of the paper have α = ½. Theorem 2 bounds the distance by a multiple of h^{½−2α}, ¼ < α ≤ ½, and
 that is the observed power: ‖U₂V(∞)ᵀ‖ is about ‖U₂V(0)ᵀ‖, a product of almost orthogonal rows. For α < ½
@@ -21,10 +23,11 @@ this takes an imbalance, of the order of h^{1−2α}, that is not small beside �
 
 Errata
 ------
-### Lemma E.1 and what follows from it: the tail
+### Lemma E.1 and its consequences: the tail
 - **Printed.** Probability 1 − 2exp(−t²) (with δ for t), and ½log(2/δ) in (18), (19), (20) and (32).
 - **Holds.** 1 − 2exp(−t²/2), and τ = √(2 log(2/δ)).
-- **Evidence.** n = m = 1, t = 8: the probability to be exceeded is 1.5e-23, printed 3.2e-28.
+- **Evidence.** n = m = 1, t = 8: the probability that the bound is exceeded is 1.5e-23; the printed form
+  gives 3.2e-28.
   `test_the_tail_of_lemma_1_is_not_the_printed_one`
 
 ### Theorem 2: E(0), and the width
@@ -37,7 +40,7 @@ Errata
   > ‖Θ(∞) − Θ̂‖₂² ≤ μ‖Θ̂‖₂² + [λ_max(Qᵀ(U₂ᵀU₂ − μΛ)Q)]₊²/4μ,
 
   Q an orthonormal basis of the rows of U₁ and V at the start. It is 1.12 times the distance on the data
-  of Figure 1, is attained at width 1, and asks for no randomness:
+  of Figure 1, is attained at width 1, and needs no randomness:
   `tacit.theorems.check("min2021/distance", …)`.
 - **Tests.** `test_the_error_at_the_start_grows_with_the_data`,
   `test_the_width_of_theorem_2_does_not_depend_on_the_unit_of_the_data`.
@@ -80,7 +83,7 @@ def lemma1_width(features: int, outputs: int, delta: float = 0.1) -> float:
 def theorem2_log_width(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> float:
     """log of h₀^{1/(4α−1)}, h₀ = max{16, 4m(λ₁/λ_r)²}·(√(m+D) + τ)²: the width above which Theorem 2 holds.
 
-    From there on (λ₁/λ_r)‖U₁Vᵀ‖ ≤ 1 by equation 19, which is the 1 in the constant C of the theorem.
+    Above it, (λ₁/λ_r)‖U₁Vᵀ‖ ≤ 1 by equation 19, which is the 1 in the constant C of the theorem.
     """
     check_network(model)
     X = model.as_inputs(X)
@@ -124,7 +127,7 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
     Theorem 2, equation 20, and equation 42 of its proof, which needs no randomness.
 
     (42) bounds the same distance by exp(λ₁^{½}‖E(0)‖/(λ_r c))·‖[V(0); U₁(0)]U₂ᵀ‖. `min2021/distance` is far
-    below both. A bound beyond the range of floats is reported as ∞.
+    below both. A bound beyond the floating-point range is reported as ∞.
     """
     yield linear_network(model)
     parts = split(model, X, y)
@@ -146,7 +149,7 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
     if level > 0:
         growth = largest * float(np.linalg.norm(parts.error)) / (smallest**2 * level)
         start = float(np.linalg.norm(parts.orthogonality))
-        yield Bound("(42) the same, from the weights at the start", measured, at_most=_grown(start, growth))
+        yield Bound("(42) the same, from the initial weights", measured, at_most=_grown(start, growth))
 
 
 def _spread(features: int, outputs: int, delta: float) -> float:
@@ -215,7 +218,7 @@ def rate(
     yield linear_network(model)
     parts = split(model, X, y)
     unseen = (len(parts.basis) - len(parts.sizes)) * model.outputs
-    yield Premise("there are directions that the samples do not see", unseen > 0)
+    yield Premise("the samples do not span the features", unseen > 0)
     level, size = tried[0] ** (1 - 2 * power), float(np.linalg.norm(parts.solution, 2))
     calm = power == 0.5 or size <= level
     yield Premise(f"‖Θ̂‖₂ = {size:.4g} is at most h^(1−2α) = {level:.4g}, or α = ½", calm)
@@ -224,7 +227,7 @@ def rate(
     yield Assumption("the flows reach the least loss", arrived)
     distances = [math.sqrt(np.mean([square for square, _ in row])) for row in spread]
     yield Bound(
-        f"power of the width by which it falls, fitted from {tried[0]} to {tried[-1]}, α = {power:g}",
+        f"power of the width with which it decreases, fitted from {tried[0]} to {tried[-1]}, α = {power:g}",
         exponent(tried, distances),
         at_most=0.5 - 2 * power + _SLACK,
         at_least=0.5 - 2 * power - _SLACK,

@@ -74,7 +74,7 @@ class Descent:
 
     @property
     def iterations(self) -> int:
-        """The number of steps."""
+        """Number of steps."""
         return len(self.accuracy) - 1
 
 
@@ -82,8 +82,9 @@ def descend(model: Any, problem: Regression, *, step: float, loss: float, most: 
     r"""Run gradient descent on the averaged loss until it is below `loss` (Appendix A).
 
     With X = W S Φ₁ᵀ, E = WᵀY − S U₁Vᵀ and G = (2η/n) S E, a step is U₁ ← U₁ + G V and V ← V + Gᵀ U₁. It
-    multiplies [U₁; V] from the left and leaves U₂ alone, so hidden units are rotated until as many as there
-    are nonzero singular values of [U₁; V] carry all of it: the iterates are those of the whole width.
+    multiplies [U₁; V] from the left and does not change U₂. Hidden units are therefore rotated such that [U₁;
+    V] is zero except in as many units as it has nonzero singular values; the iterates are those at full
+    width.
     """
     left, sizes, rows = problem.svd
     inner = rows @ model.inner

@@ -14,7 +14,7 @@ SAME_SUPPORT: Float = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.
 """Figure 3b: sample 0 alone supports the ℓ2 margin, the ℓ1 margin, and every Q_μ margin between them."""
 
 TWO_SUPPORT_VECTORS: Float = np.array([[1.0, 1.5, -0.5], [1.1, -0.1, 0.1], [-0.5, 1.5, 0.6]])
-"""As Figure 3b, with two support vectors, 1 and 2, all along the Q_μ path."""
+"""As Figure 3b, but with two support vectors, 1 and 2, along the whole Q_μ path."""
 
 MANY_L1: Float = np.array([[1.0, 1.0, 0.3], [2.5, 0.2, 1.0], [1.6, 0.8, -0.4]])
 """Figure 3c: every (a, 1 − a, 0) with 8/23 ≤ a ≤ 1 has the largest ℓ1 margin."""
@@ -39,6 +39,6 @@ ALL: dict[str, Float] = {
     "4a": DEEP_ONE_END,
     "4b": DEEP_LOCAL_END,
 }
-"""By the figure they serve."""
+"""The data sets by figure."""
 for _rows in (LABELS, *ALL.values()):
     _rows.setflags(write=False)

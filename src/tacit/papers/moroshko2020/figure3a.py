@@ -3,8 +3,9 @@
 Errata
 ------
 ### Section 5: two sentences that depend on the data
-- "The trajectories always remain inside" the separating cone: not always. On two support vectors and α =
-  0.001 the smallest margin falls to −0.095 before it finally increases (`moroshko2020/fig3a`).
+- "The trajectories always remain inside" the separating cone: this is not always the case. On two support
+  vectors and α = 0.001 the smallest margin falls to −0.095 before it finally increases
+  (`moroshko2020/fig3a`).
 - Figure 5(b), slope 1 also at small α: this holds if the flow of the average sample reaches the 5% level, as
   here. Otherwise γ̃ tends to a constant, and the slope over α^D in [1e-4, 1] is below 0.2 on the other
   data of the figure.

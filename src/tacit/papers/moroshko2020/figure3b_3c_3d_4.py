@@ -58,7 +58,7 @@ def departure(data: xr.Dataset) -> float:
 
 
 def large_scale_claims(data: xr.Dataset, near: dict[float, float]) -> Iterator[Claim]:
-    """First the ℓ2 margin, then along the Q_μ path until a sample leaves: how near, for each scale."""
+    """Claims for each scale: distance to the ℓ2 margin, then to the Q_μ path until a sample leaves."""
     leaves = departure(data)
     until = f", until a sample leaves at μ = {leaves:.3g}" if leaves else ""
     for scale, distance in near.items():
@@ -79,7 +79,7 @@ def steady_support_claim(data: xr.Dataset) -> Claim:
 
 
 def differing_support(data: xr.Dataset) -> tuple[str, int]:
-    """Words and number for a claim about the samples at which ℓ2 and ℓ1 margins differ."""
+    """Text and number for a claim about the samples at which ℓ2 and ℓ1 margins differ."""
     differ = int((data.l2_support != data.l1_support).sum())
     return "number of samples that support one of the ℓ2 and ℓ1 margins but not the other", differ
 
@@ -169,7 +169,8 @@ class OneSupport(Plane):
         yield at_most(0.1).claim(text, np.abs(same - 1).max())
 
     def _digits(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Digits of 1/ε at which flows are as close to ℓ1 as the last square: four million, and 434."""
+        """Number of digits of 1/ε at which flows are as close to ℓ1 as the last square: four million, and
+        434."""
         near = float(apart(data.marked[-1], data.l1))
         for scale, digits in ((100.0, 4.34e6), (1.0, 434.0)):
             one = run(data, scale)

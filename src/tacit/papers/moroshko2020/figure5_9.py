@@ -101,7 +101,7 @@ class ExcessAgainstAccuracy:
         ax.legend(loc="lower left")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Extreme accuracies are needed; less extreme ones for deeper networks and smaller scales."""
+        """Extreme accuracies are needed, which decrease with depth and increase with scale."""
         excess, accuracy = data.excess.values, data.accuracy.values
         needed = np.array([[reached_at(accuracy, e, CLOSE) for e in row] for row in excess])
         text = "the ℓ1 margin is also the ℓ_{2/D} margin (largest difference)"
@@ -127,7 +127,7 @@ DATASETS = {"same support": SAME_SUPPORT, "two support vectors": TWO_SUPPORT_VEC
     **presets(depths=([2.0, 10.0], [2.0, 3.0, 10.0]), scales=(5, 17)),
     about=("Role of depth",),
     seconds=7,
-    short="accuracy that it takes",
+    short="required accuracy",
 )
 class AccuracyNeeded:
     """Accuracy needed for an excess ℓ1 norm of 5%, against the initialization scale α^D (Figure 5b)."""
@@ -170,7 +170,8 @@ class AccuracyNeeded:
         ax.legend(loc="upper left")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The slope is 1 at large scales, and at small ones only if the average sample leads to ℓ1."""
+        """The slope is 1 at large scales, and at small ones only if the flow of the average sample leads to
+        ℓ1."""
         scale, needed = data.scale.values, data.needed.values
         large, small = scale >= 1, scale <= 1
 

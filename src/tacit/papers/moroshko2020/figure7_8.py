@@ -227,7 +227,7 @@ def _draw_competition(data: xr.Dataset, ax: Any, right: float, top: float, width
 def _draw_minima(data: xr.Dataset, ax: Any, right: float, top: float) -> None:
     """Draw the other local minima in the window, dark if closer to ℓ1 than the end of the largest scale.
 
-    Distances are between predictors; they cannot be read off two norms.
+    Distances are between predictors; they do not follow from two norms.
     """
     x, y = data.minima.values[:, 1:]
     end = data.to_l1.values[data["at"].values[0, -1]]
@@ -270,7 +270,7 @@ class LocalMarginsOfRandomData(_LocalMargins):
     Distances are between predictors; the plane shows only two of their norms.
     """
 
-    # Followed until nothing moves: some draws pass close by saddles, and need γ̃ = 10²⁵ α^D.
+    # Followed until the predictor is constant: some draws pass close to saddles and need γ̃ = 10²⁵ α^D.
     last, followed_to = 1e25, 0.1
 
     def rows(self, rng: np.random.Generator) -> Float:

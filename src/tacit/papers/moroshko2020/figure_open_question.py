@@ -7,8 +7,8 @@ at large scales even if one leaves. They do not: as the scale grows they approac
 Errata
 ------
 ### The open question of Section 5: the flow does not follow the Q_μ path when a support vector leaves
-- **Asked.** Whether the trajectory follows the Q_μ path for sufficiently large scales even where
-  Condition 5 fails.
+- **Question.** Does the trajectory follow the Q_μ path for sufficiently large scales even where
+  Condition 5 fails?
 - **Answer.** No. As α → ∞ at fixed μ = α^D/γ̃ the flow tends to a sweeping process, θ′ ≥ 0, m_n ≥ g,
   θ′_n(m_n − g) = 0 with g = 1/μ (`tacit.sweeping_path`). It is the Q_μ path until a sample leaves the
   support. The multipliers θ of the flow can only grow; those of the path may fall.

@@ -7,14 +7,16 @@ For a diagonal network of depth D with initial weights α, on separable data wit
     ‖w‖∞ ≤ α^D·h_D(z),    z = x̄γ̃/(h_D′(0)γ₂²α^D)              (Lemma 11 for D = 2, Lemma 13 for D > 2)
 
 where h₂(z) = 2 sinh z and h_D(z) = (1−z)^{−D/(D−2)} − (1+z)^{−D/(D−2)}. The second means that w = α^D·h_D(s)
-with |s| ≤ z. For D > 2 no s reaches 1, but z does; Lemma 13 is then empty, and its right side counts as +∞.
+with |s| ≤ z. For D > 2, |s| < 1, but z can reach 1; Lemma 13 is then vacuous, and its right side counts as
++∞.
 Since losses can be exp(−1e8) and less, logarithms are compared.
 
-A flow of the exponential loss, and the integrals that Lemmas 10 and 12 of Moroshko et al. 2020 promise.
+A flow of the exponential loss, and its integrals according to Lemmas 10 and 12 of Moroshko et al. 2020.
 
-With p_n = r_n/‖r‖₁, the pull of each sample, and H = ∇²Q, both lemmas say ∇Q(w(t)) = c_D·Zᵀ∫r, where c₂ = 4
-and c_D = α^{D−2}D(D−2), and w' = c_D·H⁻¹Zᵀr; rows of Z are y_n x_n. Along the flow γ̃ increases, and
-so does ∇Q(w)·v for a v that separates the data, Zv ≥ 1. In the clock τ = γ̃ + b·∇Q(w)·v, for any b,
+With p_n = r_n/‖r‖₁, the weight of each sample in the gradient, and H = ∇²Q, both lemmas state ∇Q(w(t)) =
+c_D·Zᵀ∫r, where c₂ = 4 and c_D = α^{D−2}D(D−2), and w' = c_D·H⁻¹Zᵀr; rows of Z are y_n x_n. Along the flow γ̃
+increases, and so does ∇Q(w)·v for a v that separates the data, Zv ≥ 1. In the clock τ = γ̃ + b·∇Q(w)·v, for
+any b,
 
     d∇Q = Zᵀp/f dτ,      d(c_D·t) = exp(γ̃)/f dτ,      f = k + b·pᵀZv,      k = dγ̃/d(c_D·‖r‖₁t) = pᵀZ H⁻¹ Zᵀp
 
@@ -31,9 +33,9 @@ Errata
 ------
 ### Lemma 13: the times for which it holds
 - **Printed.** For all t. **Holds.** Until γ̃ = 2Dγ₂²α^D/((D−2)x̄), where the argument of h_D reaches 1
-  and the bound is infinite. Test: `test_from_where_on_lemma_13_is_empty`.
-- **Sharper.** In Lemmas 11 and 13 the largest |x_{n,i}| may stand for x̄ = max_i Σ_n|x_{n,i}|, up to N
-  times less, and that is attained. Test: `test_the_largest_entry_may_stand_in_for_the_sum`.
+  and the bound is infinite. Test: `test_when_lemma_13_is_vacuous`.
+- **Sharper.** In Lemmas 11 and 13 the largest |x_{n,i}| may replace x̄ = max_i Σ_n|x_{n,i}|, which is up to N
+  times larger, and this bound is attained. Test: `test_the_largest_entry_may_stand_in_for_the_sum`.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     yield steady(model, data)
     flow = followed(model, X, y, data, until)
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
-    yield Premise("times are within the range of floats", bool(np.isfinite(flow.log_time).all()))
+    yield Premise("times are within the floating-point range", bool(np.isfinite(flow.log_time).all()))
     promised = np.logaddexp(0.0, log_rate + flow.log_time)
     share = promised / flow.accuracy
     tight = int(np.argmax(share))
@@ -95,7 +97,7 @@ def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 
     Lemma 11; until: the largest accuracy γ̃.
 
-    The proof bounds |Σ rₙxₙᵢ| by x̄‖r‖∞ and ‖r‖∞ by ‖r‖₁; max|xₙᵢ| may therefore stand in for the sum x̄.
+    The proof bounds |Σ rₙxₙᵢ| by x̄‖r‖∞ and ‖r‖∞ by ‖r‖₁; max|xₙᵢ| may therefore replace the sum x̄.
     """
     return _size(model, X, y, until, deep=False)
 
@@ -104,8 +106,8 @@ def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     """D > 2: ‖w(t)‖∞ ≤ α^D·h_D((D−2)x̄γ̃(t)/(2Dγ₂²α^D)) while the argument of h_D is below 1.
 
-    Printed: For all t; from γ̃ = 2Dγ₂²α^D/((D−2)x̄) on, the argument of h_D is not below 1 and nothing is
-    bounded.
+    Printed: For all t; but from γ̃ = 2Dγ₂²α^D/((D−2)x̄) on, the argument of h_D is not below 1, and the lemma
+    gives no bound.
 
     Lemma 13, printed for all times; until: the largest accuracy γ̃.
 
@@ -138,7 +140,7 @@ _SURE = 0.25  # allowed interpolation error, relative to the tolerance of the co
 _PARTS, _ROUNDS = 16, 6  # largest number of parts of a gap, and of refinements
 _MOST = 3000  # largest number of states
 _CROWDED = 1e-2  # states closer than this, relative to the gap beside them, are redundant
-_FINE = "states of this flow can be near enough to each other to integrate"
+_FINE = "the states of this flow are close enough for integration"
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +203,7 @@ class Course:
         return np.unique(np.concatenate([[], *found]))
 
     def _inside(self, gap: int, places: Float) -> Float:
-        """γ̃ at fractions of a gap, by Hermite's cubic if it increases, else linearly."""
+        """γ̃ at fractions of a gap, by cubic Hermite interpolation if that increases, otherwise linearly."""
         low, high = self.accuracy[gap : gap + 2]
         first, last = np.diff(self.clock)[gap] * self.rates[gap : gap + 2, -1]
         line = (high - low) * places
@@ -226,7 +228,8 @@ class Course:
         return replace(self, w=self.w[kept], accuracy=self.accuracy[kept], times=self.times[kept])
 
     def _relative(self, errors: Float) -> Float:
-        """Values at each state after the start: slopes relative to the largest, times to themselves."""
+        """Relative values at each state after the start: slopes relative to the largest, times to their own
+        size."""
         sizes, errors = np.abs(self.seen[1:]), np.abs(errors)
         way = errors[:, :-1].max(axis=1) / sizes[:, :-1].max(axis=1)
         return np.column_stack([way, errors[:, -1] / sizes[:, -1]])

@@ -1,6 +1,6 @@
 """Points at which the curves of Moroshko et al. 2020 are computed, so that pictures show smooth curves.
 
-Flows that figures show against flows of the raw weights, which do not use the potential.
+Comparison of the flows in figures with flows of the raw weights, which do not use the potential.
 
 The former are integrated in mirror space, whose metric is made from the same potential as the paths and
 margins they are compared with.

@@ -29,7 +29,7 @@ _RICH = 1e-9  # smallest μ, relative to ‖w_ℓ2‖₂
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """The quantities of the data that appear in the bounds.
+    """Quantities of the data that appear in the bounds.
 
     margin: γ₂ = max over ‖w‖₂ = 1 of the smallest y_n x_n·w. predictor: w_ℓ2, of norm 1/γ₂ and smallest
     margin 1. spread: x̄, the largest column sum of |X|. longest: x_max = maxₙ‖xₙ‖₂. samples: N. features: d.
@@ -107,7 +107,10 @@ def log_clock(depth: float, log_alpha: float) -> float:
 def steady(model: Any, data: Separation) -> Premise:
     """Whether the flow can be integrated; its transition can be too fast for double precision."""
     sudden = suddenness(model, data.predictor)
-    text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
+    text = (
+        "double precision can resolve the flow: its transition takes "
+        f"{sudden:.2g} of the time spent near the start"
+    )
     return Premise(text, sudden >= _STEADY)
 
 
@@ -147,7 +150,7 @@ def edge_of(data: Separation, depth: float, log_scale: float) -> float:
 def followed(model: Any, X: Any, y: Any, data: Separation, until: float | None) -> tacit.Trajectory:
     """The flow of the exponential loss at accuracies from the kernel regime to `until`.
 
-    The first is well below the accuracy at which z = 1, so that Lemma 13 is not empty there.
+    The first is well below the accuracy at which z = 1, so that Lemma 13 is not vacuous there.
     """
     log_scale = model.depth * log_alpha(model)
     scale = math.exp(min(max(log_scale, -_LOGS), _LOGS))

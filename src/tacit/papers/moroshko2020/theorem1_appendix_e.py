@@ -29,7 +29,7 @@ _REACHED = 3.0  # the accuracy guaranteed by Lemma 3 at the horizon, for the sma
 _FARTHEST = 1e7  # the largest accuracy of a linear flow
 _ON = 1e-6  # relative distance from the margin below which a sample is a support vector
 _POSITIVE = 1e-9  # relative size below which a multiplier is zero
-_ROUNDINGS = 8  # in the difference κ, in units of the last place of the vectors subtracted
+_RTOL = 1e-10  # of the linear flow
 
 
 @theorem("moroshko2020/theorem1", flows=6)
@@ -73,8 +73,8 @@ def _even(data: Separation, most: float) -> Premise:
 class Support:
     """The support S₂ of the ℓ2 margin, w_ℓ2 = Σν_n x_n, in the notation of Appendix E.
 
-    shift: w̃ with exp(−x_n·w̃) = ν_n on S₂. ratio: θ, the smallest margin off S₂ (∞ where there is none).
-    pull: c₁, the largest exp(−x_n·w̃) there. usable: all ν are positive, and w̃ exists.
+    shift: w̃ with exp(−x_n·w̃) = ν_n on S₂. ratio: θ, the smallest margin off S₂ (∞ if there is none). pull:
+    c₁, the largest exp(−x_n·w̃) there. usable: all ν are positive, and w̃ exists.
     """
 
     off: NDArray[np.bool_]
@@ -99,7 +99,7 @@ def support(Z: Float, predictor: Float) -> Support:
 @theorem("moroshko2020/appendixE", flows=2)
 def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     """The linearized model has log(1 + ργ₂²t) ≤ γ̄ ≤ log(1 + ρx²_max·t), ρ = 2D²α^{2D−2}, stays near
-    log(ρt/N)·w_ℓ2, and obeys Condition 5.
+    log(ρt/N)·w_ℓ2, and satisfies Condition 5.
 
     Appendix E with the constants of its proof: (37), (39), (44), and ρ₀ = (θ+1)/2 above its γ̃*.
 
@@ -118,15 +118,15 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     _, _, begun, _ = _course(model, X, y, data, found, np.array([first]))
     bound = math.sqrt(float(begun[0]) ** 2 + extra)
     last = max(10 * first, 50.0, _stable_from(data, found, bound))
-    yield Premise(f"floats can follow the flow to γ̃* = {last:.4g}", last <= _FARTHEST)
+    yield Premise(f"double precision can resolve the flow up to γ̃* = {last:.4g}", last <= _FARTHEST)
     low, high, kappa, ratio = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
     yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(low.max()), at_most=1.0)
     yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(high.max()), at_most=1.0)
-    # κ is a difference of vectors of length γ̃·‖w_ℓ2‖, each rounded, as is the logarithm of the time.
-    rounding = _ROUNDINGS * np.finfo(float).eps * last * float(np.linalg.norm(data.predictor))
-    yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound + rounding)
+    # κ is a difference of vectors of length γ̃·‖w_ℓ2‖, which are as accurate as the flow.
+    error = _RTOL * last * float(np.linalg.norm(data.predictor))
+    yield Bound("(44) ‖κ‖₂, the largest", float(kappa.max()), at_most=bound + error)
     if math.isfinite(found.ratio):
-        text = f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2"
+        text = f"smallest margin off S₂ over the one on it, at γ̃* = {last:.4g}, against (θ+1)/2"
         yield Bound(text, float(ratio[-1]), at_least=(found.ratio + 1) / 2)
 
 
@@ -134,7 +134,7 @@ def _course(
     model: Any, X: Any, y: Any, data: Separation, found: Support, accuracies: Float
 ) -> tuple[Float, Float, Float, Float]:
     """The linear flow at each recorded time: shares of (37) and (39), ‖κ‖ and the ratio of margins."""
-    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, linearized=True, rtol=1e-10)
+    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, linearized=True, rtol=_RTOL)
     arrived(flow, f"the linear flow ended early ({flow.reason}); no bound can be checked")
     log_rate = math.log(2 * model.depth**2) + (2 * model.depth - 2) * log_alpha(model)
     clock, w = log_rate + flow.log_time, np.asarray(flow.predictor)

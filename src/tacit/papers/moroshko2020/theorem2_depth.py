@@ -54,7 +54,7 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
     margins = flow.y * flow.outputs
     slopes = tangents(log_u, softmax(-margins, axis=1) @ np.hstack([Z, -Z]), D)
     log_hat = np.log(flow.accuracy - math.log(data.samples)) - D * log_rho
-    yield Bound("rise of log γ̂, the smallest", float(np.diff(log_hat).min()), at_least=-_RISES)
+    yield Bound("smallest increase of log γ̂", float(np.diff(log_hat).min()), at_least=-_RISES)
     half = _INSTANTS // 2
     allowed = (log_hat[-1] - log_hat[half]) / (D * (log_rho[-1] - log_rho[half]))
     text = f"tan²∠(u, −∇L), the smallest from γ̃ = {flow.accuracy[half]:.4g} to {flow.accuracy[-1]:.4g}"
@@ -91,7 +91,7 @@ def log_enough(norm: float, features: int, depth: float, delta: float) -> float:
 
 @theorem("moroshko2020/depth", flows=2, about=("Role of depth",))
 def depth(model: Any, X: Any, y: Any, delta: float = 0.05) -> Parts:
-    """An excess ℓ1 norm of δ takes γ̃ = α^D/μ with 1/μ = exp(O(1/δ)) for D = 2 and poly(1/δ) for D > 2.
+    """An excess ℓ1 norm of δ requires γ̃ = α^D/μ with 1/μ = exp(O(1/δ)) for D = 2 and poly(1/δ) for D > 2.
 
     The role of depth, Section 4: the μ below which the margin of Q_μ is within δ of the ℓ1 margin.
 
@@ -117,4 +117,4 @@ def depth(model: Any, X: Any, y: Any, delta: float = 0.05) -> Parts:
             at_most=math.log(data.norm) - log_enough(norm, data.features, D, delta),
         )
         asked = digits(min(D * log_alpha(model), 700.0), float(mu[reached]))
-        yield Bound("decimal digits of the training loss that this takes from the model's scale", asked)
+        yield Bound("decimal digits of the training loss that this requires at the model's scale", asked)

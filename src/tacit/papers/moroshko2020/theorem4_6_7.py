@@ -8,8 +8,8 @@ the last two under Condition 5. A limit cannot be checked, so each theorem is ev
 The model gives the depth; scales are values s of α^D in units of ‖w_ℓ2‖₂, so that the units of X do not
 matter.
 
-Theorems 4 and 7 have bounds at every finite scale, `kernel_gap` and `rich_excess`. Of Theorem 6 the rate can
-be judged. Since w = α^D·h_D(Zᵀθ) with θ ≥ 0 and rows z_n = y_n x_n, convexity gives
+Theorems 4 and 7 have bounds at every finite scale, `kernel_gap` and `rich_excess`. For Theorem 6 the rate can
+be tested. Since w = α^D·h_D(Zᵀθ) with θ ≥ 0 and rows z_n = y_n x_n, convexity gives
 
     Q(ŵ) − Q(w*)  ≤  Σ θₙ(z_n·ŵ − 1)                                                               (∗)
 
@@ -29,8 +29,8 @@ Errata
   the check of Theorem 4 uses; observed is a gap of α^{−D·min(p, 2−2p)} for γ̃ = α^{Dp}.
 
 ### Theorem 7: its conditions, and an open case
-- At D = 2 Condition 9 holds whenever the support changes finitely often: support vectors that leave do no
-  harm. Test: `test_at_depth_2_a_support_vector_may_leave`.
+- At D = 2 Condition 9 holds whenever the support changes finitely often: support vectors may leave. Test:
+  `test_at_depth_2_a_support_vector_may_leave`.
 - Where the ℓ1 margin is not unique, γ̃ = ω(α^D) does not determine ŵ, the scale does. Test:
   `test_among_many_l1_margins_the_scale_decides`.
 - Appendix H.2 says that large scales select the ℓ1 margin of least ℓ2 norm. They select that of largest
@@ -38,7 +38,7 @@ Errata
   `test_what_large_scales_select_is_entropy_and_only_on_an_edge_the_least_l2_norm` in
   `test_moroshko_norms.py`.
 
-### Section 5, Figure 3(d): until where Condition 5 holds
+### Section 5, Figure 3(d): the range in which Condition 5 holds
 - **Printed.** For μ above the kink μ₀ of the Q_μ path.
 - **Holds.** Until a multiplier of the path begins to fall, which is earlier.
 - **Evidence.** On our data the kink is at μ₀ = 0.0404 and a sample leaves the flow at 0.1891. As α → ∞
@@ -87,8 +87,8 @@ def kernel_gap(data: Separation, depth: float, log_scale: float, accuracy: float
 
     From the proof of Theorem 4 before its last step: (46) with (49), or (71) with (74), give
     ‖w‖₂/γ̃ ≤ 1/γ₂ + (x_max/γ₂²)·(h_D(z)/(h_D′(0)z) − 1) with the z of Lemmas 11 and 13, and the smallest
-    margin is at least γ̃ − log N (10). So ‖ŵ‖₂ ≤ (1 + e)‖w_ℓ2‖₂, and w_ℓ2 being the shortest of the vectors
-    with margins of at least 1, ‖ŵ − w_ℓ2‖₂² ≤ ‖ŵ‖₂² − ‖w_ℓ2‖₂².
+    margin is at least γ̃ − log N (10). So ‖ŵ‖₂ ≤ (1 + e)‖w_ℓ2‖₂, and since w_ℓ2 is the shortest of the
+    vectors with margins of at least 1, ‖ŵ − w_ℓ2‖₂² ≤ ‖ŵ‖₂² − ‖w_ℓ2‖₂².
     """
     shortfall = math.log(data.samples) / accuracy
     if shortfall >= 1:
@@ -116,8 +116,8 @@ def theorem4(
 ) -> Parts:
     """γ̃ = o(α^D) as α → ∞: the flow stops at the ℓ2 maximum margin.
 
-    Printed: The last display of Theorem 14 is (2α²γ₂²/x̄)·sinh(…) − 1, which does not vanish; x̄γ̃ belongs
-    under the line.
+    Printed: The last display of Theorem 14 is (2α²γ₂²/x̄)·sinh(…) − 1, which does not vanish; the denominator
+    must be x̄γ̃.
 
     Theorem 4 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, 0 < power < 1.
 
@@ -162,12 +162,12 @@ def theorem6(
     stable = stability(X, y, model.depth, mu)
     yield Assumption(f"Condition 5 holds at μ = {mu:.4g}", stable.holds_at(mu))
     path = tacit.margin_path(X, y, [mu], depth=model.depth)
-    arrived(path, f"the Q_μ margin at μ = {mu:g} did not converge; ask at another μ")
+    arrived(path, f"the Q_μ margin at μ = {mu:g} did not converge; choose another μ")
     flows = _flows(model, X, y, data.norm * scales, data.norm * scales / mu, _tolerated(1 / scales))
     gaps = _gaps(flows, path.predictors[0])
     first, last = (f"α^D = {s * data.norm:.4g}" for s in scales[[0, -1]])
     slow = max(float(gaps[0] * math.sqrt(scales[0] / scales[-1])), _NOISE)
-    text = f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}"
+    text = f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a decrease like the square root of α^D since {first}"
     yield Bound(text, float(gaps[-1]), at_most=slow)
     if gaps[-2:].min() > _NOISE:
         steepest = math.log(gaps[-1] / gaps[-2]) / math.log(scales[-1] / scales[-2])
@@ -186,11 +186,12 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
     Norms are compared instead of predictors, because the ℓ1 margin need not be unique.
     The bound is `rich_excess`. For D > 2 the right side of (∗) is left out: under Condition 5 it is O(1/γ̃),
     of smaller order than the bound, (α^D/γ̃)^{1−2/D}. For D = 2 a sample may leave the support if it does so
-    by γ̃ = o(α² log(γ̃/α²)) (Condition 9), which makes the right side of (∗) o(log(γ̃/α²)) (64). As γ̃/α² → ∞
-    leaving at any fixed μ = α²/γ̃ will do; but samples may leave at ever smaller μ, by the dozen and at 1e-37
-    still, and no finite μ tells which is the last. Therefore (64) itself is checked on the sweeping path.
+    by γ̃ = o(α² log(γ̃/α²)) (Condition 9), which makes the right side of (∗) o(log(γ̃/α²)) (64). As γ̃/α² →
+    ∞, samples may leave at any fixed μ = α²/γ̃; but they may leave at ever smaller μ (dozens were seen, down
+    to 1e-37), and no finite μ shows which is the last. Therefore (64) itself is checked on the sweeping path.
 
-    For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}: checked too.
+    For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}; this is checked,
+    too.
     """
     power, scales = positive(power, "power"), increasing(scales)
     yield plain_diagonal(model)
@@ -238,7 +239,7 @@ def _stable_to_the_end(stable: tacit.Stability) -> Assumption:
 def _vanishing(X: Any, y: Any, first: float, norm: float, stable: tacit.Stability) -> Assumption:
     """The consequence (64) of Condition 9: samples that have left contribute o(log 1/μ) as μ → 0.
 
-    Their contribution relative to B·log(1 + B/μ), B = ‖w_ℓ1‖₁, in `rich_excess` has to decrease in the end.
+    Their contribution relative to B·log(1 + B/μ), B = ‖w_ℓ1‖₁, in `rich_excess` must finally decrease.
     """
     mu = np.geomspace(first, stable.down_to, _LOOKS)
     shares = np.maximum(_left_behind(X, y, mu), 0.0) / (norm * np.log1p(norm / mu))
@@ -275,7 +276,7 @@ def _stop(flow: tacit.Trajectory) -> Float:
     """ŵ, the last predictor divided by its smallest margin."""
     if not flow.margin[-1] > 0:
         raise tacit.InputError(
-            f"the flow does not classify every sample yet at γ̃ = {flow.accuracy[-1]:.4g}; take larger scales"
+            f"the flow does not yet classify every sample at γ̃ = {flow.accuracy[-1]:.4g}; take larger scales"
         )
     return np.asarray(flow.predictor[-1] / flow.margin[-1])
 
@@ -300,8 +301,8 @@ def _gaps(flows: list[tacit.Trajectory], goal: Float) -> Float:
 def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: float | None = None) -> Parts:
     """Condition 5 as α → ∞: no sample off the support was on it at a larger μ = α^D/γ̃.
 
-    Printed: It holds for μ above the kink of the Q_μ path (Figure 3d); it fails before, where a multiplier
-    begins to fall.
+    Printed: It holds for μ above the kink of the Q_μ path (Figure 3d); it fails earlier, where a multiplier
+    begins to decrease.
 
     Condition 5 for accuracies α^D/μ; without mu, uniformly for every μ from ∞ to down_to.
 

@@ -90,7 +90,8 @@ def arc(ends: Float) -> Float:
 
 
 def flow(setting: Setting, scale: float, at: Any) -> tuple[Float, bool]:
-    """Directions of gradient flow on the exponential loss at these accuracies, and whether it reached all."""
+    """Directions of gradient flow on the exponential loss at these accuracies, and whether it reached all of
+    them."""
     trajectory = _run(setting, scale, at=at)
     found = np.full((len(at), 3), np.nan)
     found[: len(trajectory.accuracy)] = unit(trajectory.predictor)

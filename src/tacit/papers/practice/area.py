@@ -18,9 +18,7 @@ import tacit
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.practice.steps import diagonal_network, step_at
 
-_EQUAL = (
-    1e-6  # relative; the flow of raw weights has a tolerance of 1e-8, and its steps are as smooth as that
-)
+_EQUAL = 1e-6  # relative; the flow of raw weights is integrated with a tolerance of 1e-8
 _EDGE = 0.02  # of the steps of the bound, which holds to first order
 
 

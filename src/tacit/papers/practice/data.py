@@ -1,4 +1,4 @@
-"""Random problems of the figures about training in practice."""
+"""Random problems for the figures about training in practice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sparse_problem(samples: int, features: int, seed: int | list[int]) -> tuple[
 
 
 def relative(found: Float, truth: Float) -> float:
-    """The relative distance of a predictor to another."""
+    """The relative distance of a predictor from another."""
     return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
 
 

@@ -1,9 +1,9 @@
-r"""Weight decay and tasks in turn: what changes the start of the flow, and nothing else.
+r"""Weight decay and consecutive tasks, which change only the start of the flow.
 
-Decay λ(t) multiplies both weights of a coordinate by e^{−∫λ}, and leaves what the flow can do to their
-ratio unchanged; once it is switched off, the flow ends at the limit of the smaller scale, at every depth.
-If it stays on, the loss with the decay of w₊ and w₋ is the Lasso at depth 2, because w₊² + w₋² ≥ |w₊² −
-w₋²|. The weights at the end of one limit are the start of the next.
+Decay λ(t) multiplies both weights of a coordinate by e^{−∫λ} and does not change their ratio; once it is
+switched off, the flow ends at the limit of the smaller scale, at every depth.
+If it stays on, the loss with the decay of w₊ and w₋ is that of the Lasso at depth 2, because w₊² + w₋² ≥ |w₊²
+− w₋²|. The weights at the end of one limit are the start of the next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.papers.practice.simulation import simulated
 from tacit.papers.practice.steps import diagonal_network
 
 _FITTED = 30  # accuracy −log L, a residual of about 1e-7
-_EQUAL = 1e-6  # relative; tolerances of two integrators, amplified by what is left of the flow
+_EQUAL = 1e-6  # relative; tolerances of two integrators, amplified during the rest of the flow
 _DECAYED = 0.5  # ∫λ dt
 _KKT = 1e-8  # of the Lasso
 
@@ -27,10 +27,10 @@ _KKT = 1e-8  # of the Lasso
 def decay_off(model: Any, X: Any, y: Any, time: float = 5.0) -> Parts:
     """Gradient flow with decay λ(t) that is switched off ends at the limit of log α − ∫λ dt.
 
-    Simulated with the raw weights until the decay is off. time: when it is.
+    Simulated with the raw weights until the decay is off. time: when it is switched off.
     """
     tied = isinstance(model, tacit.Diagonal) and float(model.depth).is_integer()
-    yield Setting("the model is Diagonal of a whole depth", tied)
+    yield Setting("the model is Diagonal, and its depth is a whole number", tied)
     D, (X, y) = int(model.depth), (np.asarray(each, dtype=float) for each in (X, y))
 
     def velocity(t: float, weights: Any) -> Any:
@@ -66,7 +66,7 @@ def lasso(model: Any, X: Any, y: Any, decay: float = 0.01) -> Parts:
     yield Bound("violation of the optimality conditions", float(violation.max()), at_most=_KKT)
 
 
-@theorem("practice/fine-tuning", about=("Tasks in turn",), flows=2)
+@theorem("practice/fine-tuning", about=("Consecutive tasks",), flows=2)
 def fine_tuning(model: Any, X: Any, y: Any) -> Parts:
     """The weights at the end of one task are the start of the next, so that two tasks are a limit of a limit.
 
@@ -78,7 +78,8 @@ def fine_tuning(model: Any, X: Any, y: Any) -> Parts:
     limit = tacit.limit(first, X, -y)
     yield Premise("the limit of the second task is certified", limit.converged)
     run, second = tacit.flow(first, X, -y, method="parameters", rtol=1e-9), limit.predictor
-    # at depth 3 and scales below 1e-8, floats cannot tell the saddle at the start from a minimum
+    # at depth 3 and scales below 1e-8, double precision cannot distinguish the saddle at the start from a
+    # minimum
     yield Premise("the flow of the raw weights fits the second task", bool(run.accuracy[-1] > _FITTED))
     distance = np.linalg.norm(run.predictor[-1] - second) / (np.linalg.norm(second) or 1.0)
     yield Bound(

@@ -1,4 +1,4 @@
-"""Adam, audited: no flow from one scale ends where it does."""
+"""An audit of Adam: no flow from a single scale ends at the same weights."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ _BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual constants
     ncols=2,
     about=("Effective start",),
     seconds=4,
-    short="Adam, audited",
+    short="an audit of Adam",
 )
 class Adam:
-    """Gradient descent and Adam from the same weights, depth 2. Left: the scale of the flow's start that each
-    feature would need, from the final weights alone: one scale for gradient descent, scales over orders of
-    magnitude for Adam. Right: relative distance of the end to the limit of gradient flow from one scale,
-    against that scale: for gradient descent it vanishes at the scale of the start, for Adam nowhere.
+    """Gradient descent and Adam from the same weights, depth 2. Left: the initial scale that each feature
+    would need in a gradient flow, computed from the final weights alone: a single scale for gradient descent,
+    scales that vary by orders of magnitude for Adam. Right: relative distance of the end to the limit of
+    gradient flow from one scale, against that scale: for gradient descent it vanishes at the scale of the
+    start, for Adam at no scale.
     """
 
     def data(
@@ -87,7 +88,7 @@ class Adam:
         axes[1].legend()
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """What gradient descent and Adam leave in their weights."""
+        """Scales of the effective starts, and distances to limits from a single scale."""
         spread = (data.start.max("feature", skipna=False) / data.start.min("feature", skipna=False)).values
         yield at_most(1.05, "steps change the scale in second order").claim(
             "gradient descent ends where a flow from one scale does (largest over smallest scale)", spread[0]
@@ -103,7 +104,8 @@ class Adam:
 
 
 def _adam(X: Float, y: Float, scale: float, rate: float, steps: int) -> tuple[Float, Float]:
-    """Adam on the weights of w₊² − w₋², with its rate decreased linearly to 0 so that it comes to rest."""
+    """Adam on the weights of w₊² − w₋², with its learning rate decreased linearly to 0 so that it
+    converges."""
     N, d = X.shape
     weights = np.full((2, d), scale)
     first, second = np.zeros((2, d)), np.zeros((2, d))

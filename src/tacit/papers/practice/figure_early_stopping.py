@@ -1,4 +1,4 @@
-"""Early stopping and the Lasso: where the average of the saddle path solves it, and where it does not."""
+"""Early stopping and the Lasso: times at which the average of the saddle path is a Lasso solution."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class EarlyStoppingAndLasso:
         axes[1].set(xlabel=r"time $\tau$ = 1/penalty", ylabel="coefficients")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Equality where the certificate holds, and a difference where it fails."""
+        """The average equals the Lasso solution where the certificate holds, and differs where it fails."""
         yield at_most(1e-8, "the round-off of least squares on ill-conditioned faces").claim(
             "where the certificate holds, the average is the Lasso solution (largest relative distance)",
             float(data.distance.where(data.holds, 0.0).max(skipna=False)),

@@ -1,4 +1,5 @@
-"""Beyond the edge of stability: the effective start remains exact where the limit of the flow is far off."""
+"""Beyond the edge of stability: the effective start remains exact where the limit of gradient flow is
+inaccurate."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Edge:
     """Gradient descent of depth 2 with steps below and above the edge of stability 2/sharpness at the limit
     of the flow, on several random problems. Where it converges, the limit of the flow from the effective
     start of the run is its end to round-off (blue), sign changes of weights included, although the limit of
-    gradient flow itself is far off (orange). Runs that did not converge are left out.
+    gradient flow itself is inaccurate (orange). Runs that did not converge are left out.
     """
 
     def data(
@@ -79,7 +80,7 @@ class Edge:
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Exactness, and how far the flow is off beyond the edge."""
+        """Exactness of the effective start, and the error of gradient flow beyond the edge."""
         yield at_most(1e-8, "ten thousand times the residual at which runs stop").claim(
             "wherever the run converges, the effective start is exact (largest relative distance)",
             float(data.effective.max()),

@@ -131,7 +131,7 @@ class Grokking:
         axes[1].legend(loc="lower left")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Grokking times, the collapse, and that the training error vanishes long before."""
+        """Grokking times, the collapse onto one curve, and the earlier decrease of the training error."""
         smallest = data.isel(decay=int(np.argmin(data.decay.values)))
         unit = float(smallest.decay) * data.attrs["step"]
         run, predicted = smallest.crossing.values
@@ -180,7 +180,8 @@ def _train(X: Float, y: Float, scale: float, decay: float, step: float, records:
 
 
 def _first_below(clock: Float, errors: Float, level: float) -> float:
-    """Where an error falls below a level, by interpolation of its logarithm; NaN if it does not."""
+    """The time at which an error falls below a level, by interpolation of its logarithm; NaN if it does
+    not."""
     below = np.flatnonzero(errors < level)
     if not below.size:
         return math.nan

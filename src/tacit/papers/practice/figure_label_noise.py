@@ -41,9 +41,10 @@ from tacit.show.figures import KERNEL, MUTED, RICH
 )
 class LabelNoise:
     """Gradient descent with noise ±δ on the labels for many steps, and clean labels afterwards (depth 2). The
-    run ends where the flow does that starts with weights α·exp(−2γ²δ²K·m_j/N), a profile that depends on the
-    mean square m_j of each feature (filled). One scale for all features, with the mean exponent (open), or no
-    account of the noise (crosses) is far from it, as the features differ in size.
+    run ends at the limit of the flow that starts with weights α·exp(−2γ²δ²K·m_j/N), a profile that depends on
+    the mean square m_j of each feature (filled). With a single scale for all features, from the mean exponent
+    (open), or without the noise (crosses), the limit is far from the run, because the features differ in
+    size.
     """
 
     def data(
@@ -90,7 +91,7 @@ class LabelNoise:
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The profile predicts the run; one scale does not."""
+        """The profile predicts the run; a single scale does not."""
         for name, text in (("uniform", "one scale for all features"), ("clean", "the limit without noise")):
             yield at_least(2, "what is of higher order in the noise is smaller than what it predicts").claim(
                 f"{text} is farther from the run than the profile (ratio of distances, strongest noise)",

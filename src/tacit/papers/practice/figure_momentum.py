@@ -1,4 +1,4 @@
-"""Momentum acts as a longer step: which one, exactly."""
+"""Momentum acts as a longer step, whose exact length the figure tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Momentum:
     """Gradient descent with momentum β ends where plain gradient descent with a step 2λ does, to second order
     (depth 2; Papazov et al. 2024): λ = γ(1 + β)/(2(1 − β)²) for the heavy ball, γ(1 − β + 2β²)/(2(1 − β)²)
     for Nesterov's. Relative distance of the end to the limit of the flow (open), to the prediction (filled),
-    and to the prediction with the constant λ = γ/(1 − β)² in its place (crosses), against λ·sharpness.
+    and to the prediction with λ = γ/(1 − β)² instead (crosses), against λ·sharpness.
     """
 
     def data(
@@ -59,7 +59,7 @@ class Momentum:
                 training = tacit.Training(step=step, momentum=momentum, nesterov=nesterov)
                 end = tacit.descend(model, X, y, training, until=1e-11).predictor
                 predicted = tacit.limit(model, X, y, training=training).predictor
-                common = tacit.Training(step=2 * step / (1 - momentum) ** 2)  # plain steps with that λ
+                common = tacit.Training(step=2 * step / (1 - momentum) ** 2)  # plain steps with the same λ
                 other = tacit.limit(model, X, y, training=common).predictor
                 found[:, i, j] = [relative(each, end) for each in (flow, predicted, other)]
         where = ("optimizer", "edge")
@@ -90,7 +90,7 @@ class Momentum:
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Second order with the right constant, and not with the other one."""
+        """The error is of second order with the correct constant, and not with the other one."""
         step = np.log(data.edge.values)
         for name in data.optimizer.values:
             one = data.sel(optimizer=name)

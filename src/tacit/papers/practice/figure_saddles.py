@@ -1,4 +1,4 @@
-"""From saddle to saddle: features are learned one at a time, on one clock for every depth."""
+"""From saddle to saddle: features are learned one at a time, at times that do not depend on the depth."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _BEYOND = 1.15  # how far the flows go, in units of the time of the last jump
 class SaddleToSaddle:
     """Gradient flow of diagonal networks from a tiny initialization stays near one saddle of the loss, and
     then jumps to the next: features are learned one at a time (Pesme and Flammarion 2023). Lines: the saddle
-    path, computed without simulation. Markers: flows of depth 2, 3 and 4, each at its own scale and on its
-    own time, converted to the time τ of the path. The flow of depth 2 approaches the path only like one over
-    the logarithm of the scale.
+    path, computed without simulation. Markers: flows of depth 2, 3 and 4, each at its own scale, with
+    training time converted to the time τ of the path. At depth 2 the distance to the path decreases only as
+    the inverse of the logarithm of the scale.
     """
 
     def data(
@@ -62,7 +62,7 @@ class SaddleToSaddle:
         X, y, _ = sparse_problem(samples, features, seed)
         path = tacit.saddle_path(X, y)
         even = np.linspace(0, _BEYOND * path.times[-1], times + 1)[1:]
-        tau = np.union1d(even, path.times[0] / 2)  # and once before the first jump
+        tau = np.union1d(even, path.times[0] / 2)  # and one time before the first jump
         flows = []
         for depth, log_scale in progress(log_scales.items(), "flows"):
             model = tacit.Diagonal(depth=int(depth), log_scale=log_scale)
@@ -90,7 +90,7 @@ class SaddleToSaddle:
         ax.vlines(data.jump, *_limits(data), color="0.88", lw=0.8)
         ax.plot(data.fine, data.line, color="k", lw=1)
         for k, (depth, colour, marker) in enumerate(zip(data.depth.values, _COLOURS, _MARKERS, strict=False)):
-            shown = data.flow.sel(depth=depth)[k :: len(_MARKERS)]  # in turn, because the flows coincide
+            shown = data.flow.sel(depth=depth)[k :: len(_MARKERS)]  # alternating, because the flows coincide
             ax.plot(shown.time, shown, marker, color=colour, ms=3, mfc="w", label="_")
             ax.plot([], [], marker, color=colour, ms=4, mfc="w", label=f"flow, depth {depth}")
         ax.plot([], [], color="k", lw=1, label="saddle path")
@@ -109,7 +109,7 @@ class SaddleToSaddle:
             )
             waiting = flow.sel(time=data.jump.values[0] / 2, method="nearest")
             yield at_most(1e-3, "α^D, amplified until half-way to the jump").claim(
-                f"at depth {depth} the flow waits at 0 before the first jump (norm, relative to the end)",
+                f"at depth {depth} the flow stays near 0 before the first jump (norm, relative to the end)",
                 float(np.linalg.norm(waiting) / np.linalg.norm(flow[-1])),
             )
         norm = float(np.abs(data.basis_pursuit).sum())

@@ -1,4 +1,4 @@
-"""Gradient descent with a step size: how far from the flow it ends, and how well that is predicted."""
+"""Gradient descent with a step size: its distance from gradient flow, and the accuracy of the prediction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.papers.practice.data import relative, sparse_problem, step_at_edge
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH
 
 _COLOURS = (RICH, KERNEL, TRUTH)
-_LOW = 0.2  # of the edge of stability: below it the leading order decides
+_LOW = 0.2  # of the edge of stability: below it the leading order dominates
 
 
 @figure(
@@ -40,7 +40,7 @@ _LOW = 0.2  # of the edge of stability: below it the leading order decides
 class StepSize:
     """Where gradient descent ends, against the step size in units of the edge of stability. Open markers: the
     distance of the end to the limit of gradient flow, of first order in the step. Filled markers: its
-    distance to the prediction made before training, from one flow, of second order. Grey: the limit of the
+    distance to the prediction, made from one flow before training, of second order. Grey: the limit of the
     flow from the effective start of the run, which is exact (Even et al. 2023 for depth 2).
     """
 
@@ -95,7 +95,7 @@ class StepSize:
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Orders 1 and 2, and exactness of the effective start."""
+        """Convergence orders 1 and 2, and exactness of the effective start."""
         low = data.sel(edge=data.edge <= _LOW)
         step = np.log(low.edge.values)
         for depth in data.depth.values:

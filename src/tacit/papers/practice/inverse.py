@@ -26,7 +26,7 @@ def inverse(model: Any, X: Any, y: Any) -> Parts:
     plain = isinstance(model, tacit.Diagonal) and model.profile is None
     yield Setting("the model is Diagonal with equal initial weights", plain)
     X, y = check_problem(X, y)
-    yield Premise("the samples leave freedom", bool(np.linalg.matrix_rank(X) < X.shape[1]))
+    yield Premise("the samples do not determine the predictor", bool(np.linalg.matrix_rank(X) < X.shape[1]))
     try:
         end = tacit.limit(model, X, y)
     except tacit.InconsistentDataError as error:

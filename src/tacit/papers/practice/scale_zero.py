@@ -19,9 +19,7 @@ from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import arrived
 from tacit.papers.statements import shared, unmet
 
-_ROUNDING = (
-    1e-9  # relative residual of conditions that the path meets up to round-off, at the end of long paths
-)
+_ROUNDING = 1e-9  # relative residual of conditions that hold up to round-off, at the end of long paths
 _LASSO = 1e-8  # largest violation of the conditions of the Lasso by certified averages
 _DURATION = 3  # times per jump at which averages are examined
 # Small scales at which the end is compared. At depth 2 other coordinates vanish like e^{−2|log a|·slack};
@@ -36,7 +34,7 @@ def saddle_path(model: Any, X: Any, y: Any) -> Parts:
     """As the scale goes to 0 the flow jumps from saddle to saddle and ends at the minimum of Σ p^{2−D}|β|.
 
     At each time the slopes s = Xᵀν are within their thresholds, s_j is at its own with the sign of β_j
-    wherever β_j ≠ 0, and the pull Xᵀ(y − Xβ) vanishes there. Every jump lowers the loss.
+    wherever β_j ≠ 0, and the gradient Xᵀ(y − Xβ) vanishes there. Every jump lowers the loss.
     """
     yield _diagonal(model)
     X, y = check_problem(X, y)
@@ -58,8 +56,8 @@ def saddle_path(model: Any, X: Any, y: Any) -> Parts:
 def early_stopping(model: Any, X: Any, y: Any) -> Parts:
     """The average of the saddle path up to τ solves the Lasso with penalty 1/τ, where it is certified.
 
-    The certificate: s_j = θ_j sign(β̄_j) wherever the average β̄_j is not 0. Before the first feature leaves it
-    always holds.
+    The certificate: s_j = θ_j sign(β̄_j) wherever the average β̄_j is not 0. It holds until the first feature
+    leaves.
     """
     yield _diagonal(model)
     X, y = check_problem(X, y)
@@ -106,7 +104,7 @@ def _at_zero(model: tacit.Diagonal) -> tacit.Diagonal:
 
 @shared
 def _path(model: tacit.Diagonal, X: Float, y: Float) -> tacit.SaddlePath:
-    """The saddle path, of which two statements speak."""
+    """The saddle path, which two of the statements use."""
     return tacit.saddle_path(X, y, depth=model.depth, profile=model.profile)
 
 
@@ -124,7 +122,7 @@ def _violation(path: tacit.SaddlePath, k: int, X: Float, y: Float) -> float:
 
 
 def _rises(path: tacit.SaddlePath) -> float:
-    """The largest ratio of a residual to the one before; the first is compared with that of 0."""
+    """The largest ratio of consecutive residuals, beginning with that of the predictor 0."""
     residuals = np.append(1.0, path.residuals)
     return float((residuals[1:] / residuals[:-1]).max())
 

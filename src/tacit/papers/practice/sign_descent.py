@@ -20,7 +20,7 @@ from tacit.data.arrays import check_labelled
 from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.arguments import arrived
 
-_STEPS = 10_000  # a third of a second; the bound tends to 0 like log(steps)/√steps
+_STEPS = 10_000  # takes a third of a second; the bound tends to 0 like log(steps)/√steps
 
 
 @theorem("practice/sign-descent", about=("Sign descent",), flows=20, shell=None)

@@ -1,4 +1,4 @@
-"""Raw weights under an equation of motion of their own, integrated by SciPy within a bounded effort."""
+"""Integrate a differential equation of the raw weights with SciPy, with a bounded number of evaluations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 import tacit
 from tacit.data.arrays import Float
 
-# Of the velocity. Well-scaled problems need some 1,000; features in extreme units are so stiff that LSODA
-# would go on for ever.
+# Of the velocity. Well-scaled problems need some 1,000; features in extreme units make the equation so stiff
+# that LSODA would not terminate.
 _EVALUATIONS = 20_000
 
 
@@ -27,13 +27,13 @@ def simulated(
         evaluations += 1
         if evaluations > _EVALUATIONS:
             raise tacit.NotConvergedError(
-                f"the simulation of the raw weights has not ended after {_EVALUATIONS:,} evaluations; "
+                f"the simulation of the raw weights is incomplete after {_EVALUATIONS:,} evaluations; "
                 "rescale features and targets to sizes near 1"
             )
         return velocity(time, weights)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # LSODA warns of what its status and message say, too
+        warnings.simplefilter("ignore", UserWarning)  # LSODA repeats its status and message as a warning
         run = solve_ivp(counted, (0, end), start, "LSODA", rtol=rtol, atol=atol)
     if not (run.success and np.isfinite(run.y[:, -1]).all()):
         raise tacit.NotConvergedError(f"the simulation of the raw weights failed: {run.message}")

@@ -1,9 +1,9 @@
-r"""Weight decay as a clock: the solution along slow decay is the limit at the scale that is left.
+r"""Weight decay as a clock: the solution along slow decay is the limit at the decayed scale.
 
 With decay, θ' = −∇L − λθ, the power mean of w₊ and w₋ that the flow conserves falls like e^{−λt}. At every
-time the predictor is the minimizer of the potential at the scale that is left, among all predictors with the
-same outputs. For small λ the outputs stay at y up to terms of order λ, divided by the rate at which the data
-are fitted. On held-out data the predictor changes long after that, which is known as grokking.
+time the predictor minimizes the potential at the decayed scale among all predictors with the same outputs.
+For small λ the outputs stay at y up to terms of order λ, divided by the rate at which the data are fitted. On
+held-out data the predictor changes long after that, which is known as grokking.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from tacit.papers.statements import unmet
 
 _SLOW = 400.0  # rate at which the data are fitted at the start, relative to the decay
 _CLOCK = 0.5  # λt at the end of the comparison
-# Terms of order λ over that rate, which falls with the scale by up to e^{(2D−2)λt}: a factor for other data.
+# Bound on terms of order λ over that rate, which falls with the scale by up to e^{(2D−2)λt}; the factor is a
+# safety margin for other data.
 _ORDER = 2.0
-_EXACT = 1e-4  # thirty times the worst of simulations with this tolerance
-_LARGE = -3.0  # log of scale over size of the predictor, from which the data are fitted at once
+_EXACT = 1e-4  # thirty times the worst error of simulations with this tolerance
+_LARGE = -3.0  # log of scale over size of the predictor, above which the data are fitted immediately
 _RTOL = 1e-7  # of the simulation, relative to the predictor
-_FINEST = 1e-12  # of the simulation, relative to the weights: what LSODA keeps in double precision
+# Of the simulation, relative to the weights: the accuracy that LSODA attains in double precision.
+_FINEST = 1e-12
 
 
 @theorem("practice/slow-decay", about=("Slow decay",), flows=20)
 def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     """Along weight decay λ from a large scale the predictor at time t is the limit at log α − λt, up to O(λ).
 
-    Exactly, it is the minimizer of Q at that scale among the predictors with the same outputs. Compared with
-    raw weights after the scale has fallen by a factor e^{−1/2}.
+    Without approximation, it is the minimizer of Q at that scale among the predictors with the same outputs.
+    Compared with raw weights after the scale has fallen by a factor e^{−1/2}.
     """
     yield Setting("the model is Diagonal", isinstance(model, tacit.Diagonal))
     X, y = check_problem(X, y)
@@ -48,12 +50,13 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     yield Premise("the targets are not zero", size > 0)
     scale = float(np.min(model.potential(X.shape[1]).log_scale)) - math.log(size)
     yield Premise("the scale of the predictor is at least 5% of its size", scale >= _LARGE)
-    # w₊ᴰ − w₋ᴰ cancels where it is far below its scale, and the weights must be known so much better.
+    # w₊ᴰ − w₋ᴰ cancels if it is far below its scale; the weights must then be correspondingly more accurate.
     rtol = _RTOL * math.exp(-max(scale, 0.0))
     yield Premise(f"the predictor is at least {_FINEST / _RTOL:g} of its scale", rtol >= _FINEST)
     rates = np.linalg.eigvalsh(model.tangent_kernel(X)) / len(X)
     yield Premise(
-        "the tangent kernel is in the range of floats", bool(np.isfinite(rates).all() and rates.max() > 0)
+        "the tangent kernel is within the floating-point range",
+        bool(np.isfinite(rates).all() and rates.max() > 0),
     )
     rate = float(rates[rates > 1e-9 * rates.max()].min())
     decay = rate / _SLOW
@@ -63,9 +66,7 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     allowed = _ORDER * model.depth / _SLOW * math.exp((2 * model.depth - 2) * _CLOCK) / 2
     yield Bound("distance of the simulated predictor, relative", gap, at_most=allowed)
     left = model.potential(X.shape[1]).shifted(-model.depth * _CLOCK)
-    same = arrived(
-        tacit.limit(left, X, X @ simulated), "the limit at the scale that is left did not converge"
-    )
+    same = arrived(tacit.limit(left, X, X @ simulated), "the limit at the decayed scale did not converge")
     gap = float(np.linalg.norm(simulated - same.predictor) / np.linalg.norm(simulated))
     yield Bound("distance from the minimizer with the same outputs, relative", gap, at_most=_EXACT)
 

@@ -1,11 +1,12 @@
-r"""Gradient descent with steps: the start of the flow that ends where a run does, and its prediction.
+r"""Gradient descent with steps: the effective start of a run, and its prediction.
 
 Even, Pesme, Gunasekar and Flammarion 2023 ((S)GD over diagonal linear networks, arXiv:2302.08982) show at
-depth 2 that steps of any size act like another initialization. Here the statement has any depth, momentum,
-and tied or untied weights (`tacit.training.descent`). Papazov, Pesme and Flammarion 2024 (arXiv:2403.05293)
-describe momentum by γ/(1 − β)²; to second order in the step it is γ(1 + β)/(2(1 − β)²) for the heavy ball.
+depth 2 that steps of any size act like another initialization. Here the statement is extended to any depth,
+momentum, and tied or untied weights (`tacit.training.descent`). Papazov, Pesme and Flammarion 2024
+(arXiv:2403.05293) describe momentum by γ/(1 − β)²; to second order in the step it is γ(1 + β)/(2(1 − β)²) for
+the heavy ball.
 
-The runs are gradient descent on the raw weights, which knows nothing of a potential.
+The runs are gradient descent on the raw weights, which is independent of the potential.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _EXACT = 1e-9  # relative; round-off of a run of 10⁵ steps is 1e-11
 _LONGEST = 200_000  # steps of a run
 _EDGE = 0.1  # step·sharpness/2 of the runs
 _ORDER = (1.7, 2.3)  # of a fit through three steps: 2 plus the next order
-_FLOOR = 1e-8  # distances to the prediction below which round-off of runs and integrals hides the order
+_FLOOR = 1e-8  # distances to the prediction below which the round-off of runs and integrals dominates
 _UNTIL = 1e-12  # relative residual at which runs stop
 
 
@@ -33,14 +34,14 @@ def diagonal_network(model: Any) -> Setting:
 
 
 def step_at(model: Any, X: Any, y: Any, edge: float) -> float:
-    """The step at this share of the edge of stability."""
+    """The step size at this fraction of the edge of stability."""
     tiny = 1e-12
     return float(edge * tiny / tacit.limit(model, X, y, training=tacit.Training(tiny)).edge)
 
 
 @theorem("practice/effective-start", about=("Effective start",), flows=2, shell="--scale 0.1")
 def effective_start(model: Any, X: Any, y: Any, momentum: float = 0.0, seed: int = 0) -> Parts:
-    """Gradient descent of any step size ends where the flow from its effective start does.
+    """Gradient descent with any step size ends at the limit of the flow from its effective start.
 
     D = 2: log w±ᵉ = log w±(0) + Σ[log|1 − x±| + x±]; D > 2: a sum for w±^{2−D}; with x± = ±γ D g w±^{D−2}, or
     any gradient in the row space of X. momentum: of the heavy ball.
@@ -56,7 +57,7 @@ def effective_start(model: Any, X: Any, y: Any, momentum: float = 0.0, seed: int
 
 @theorem("practice/second-order", about=("Second order",), flows=4, shell="--scale 0.1")
 def second_order(model: Any, X: Any, y: Any, momentum: float = 0.0, nesterov: bool = False) -> Parts:
-    """The start predicted from one gradient flow errs by the square of the step.
+    """The error of the start predicted from one gradient flow is of second order in the step.
 
     log w±ᵉ = log w±(0) − D²λ∫g²dt at depth 2, (w±ᵉ)^{2−D} = w±(0)^{2−D} + D²(D−1)(D−2)λ∫g²w±^{D−2}dt above.
     """

@@ -45,7 +45,7 @@ ITEMS = (
     Item("Theorem 9", "wide factorizations move little and stay close to their linearized flow", "68, 82-87"),
     Item("Corollary 10", "Theorem 9 for Gaussian weights", "69-70, 88-100"),
     Item("Lemma 11", "residuals decrease exponentially near initialization", "71-77"),
-    Item("Lemma 12", "how far W moves", "78-81"),
+    Item("Lemma 12", "a bound on the movement of W", "78-81"),
     Item("Lemma 13", "W Wᵀ of Gaussian weights is close to a multiple of the identity"),
     Item("Figure 1", "population error, excess norms and largest recovering scale"),
     Item("Figure 2", "the implicit regularizer q and the explicit regularizer r"),

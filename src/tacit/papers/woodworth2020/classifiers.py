@@ -214,7 +214,7 @@ def cifar_runs(
 
 @lru_cache
 def _vgg(plan: tuple[int | str, ...], precision: str) -> tuple[Any, Any]:
-    """The network as a function of bytes, and the features that its last layer sees."""
+    """The network as a function of bytes, and the input features of its last layer."""
 
     def features(weights: Any, X: Any) -> Any:
         X = ((X.astype("float32") / 255 - _MEAN) / _STD).astype(precision)

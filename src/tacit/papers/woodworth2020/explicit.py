@@ -31,16 +31,15 @@ Errata
 Remarks
 -------
 ### The explicit regularizer of depth 2 is the implicit one of depth 4
-r = q₄ exactly, although the paper introduces r as a root of a quartic and says of its relation to Q only
-that they differ. In the distance problem (9), w± = √m/(1 ∓ λ) with 4λ = z(1−λ²)², so r′ = λ; and h₄(λ) =
-(1−λ)⁻² − (1+λ)⁻² = 4λ/(1−λ²)², so λ = h₄⁻¹(z) = q₄′(z). This gives the closed form r = 2λ²(1+λ²)/(1−λ²)².
-The remark in the paper that R approaches ‖β‖₁ polynomially, while Q does so exponentially slowly, is the
-difference between depth 4 and depth 2. `tacit.potentials.WeightDistance`. Tests:
+r = q₄ exactly, although the paper introduces r as a root of a quartic and states only that it differs from Q.
+In the distance problem (9), w± = √m/(1 ∓ λ) with 4λ = z(1−λ²)², so r′ = λ; and h₄(λ) = (1−λ)⁻² − (1+λ)⁻² =
+4λ/(1−λ²)², so λ = h₄⁻¹(z) = q₄′(z). This gives the closed form r = 2λ²(1+λ²)/(1−λ²)². The remark in the paper
+that R approaches ‖β‖₁ polynomially, while Q does so exponentially slowly, is the difference between depth 4
+and depth 2. `tacit.potentials.WeightDistance`. Tests:
 `test_smallest_root_of_the_quartic_is_the_depth_four_potential` in
-[`tests/support/test_oracles.py`](../tests/support/test_oracles.py) (25 digits, z from 1e-300 to 1e200)
-and `test_weight_distance_is_the_smallest_root_of_the_quartic` in
-[`tests/potentials/test_potentials.py`](../tests/potentials/test_potentials.py).
-"""
+[`tests/support/test_oracles.py`](../tests/support/test_oracles.py) (25 digits, z from 1e-300 to 1e200) and
+`test_weight_distance_is_the_smallest_root_of_the_quartic` in
+[`tests/potentials/test_potentials.py`](../tests/potentials/test_potentials.py)."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ _EXACT = 1e-9  # relative difference of norms and distances computed in two ways
 _ITERATIONS = 40  # of a fixed-point iteration that gains a factor of at least 3 each: 3⁻⁴⁰ is below round-off
 _SMALL = (1e-1, 1e-2, 1e-3)  # scales α in units of √(‖β_ℓ1‖₁/d)
 _LARGE = (1e1, 1e2)  # scales α² in units of the largest entry of β_ℓ2
-_MAX_LOG = math.log(1e140)  # bounds |log α|, so that α² and 1/α² are within the range of floats
+_MAX_LOG = math.log(1e140)  # bounds |log α|, so that α² and 1/α² are within the floating-point range
 
 
 def least_move(beta: Float, alpha: float) -> float:
@@ -114,7 +113,7 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
 
 
 def _movements(model: tacit.Diagonal, X: Float, y: Float) -> Parts:
-    """How far weights must move to β^R, by R and by the weights, and how far the flow moves them."""
+    """The movement of the weights to β^R, by R and by the weights, and their movement along the flow."""
     alpha = math.exp(log_alpha(model))
     R = tacit.potentials.WeightDistance(2 * log_alpha(model))
     explicit, found = _explicit(alpha, X, y), tacit.limit(model, X, y).predictor

@@ -21,7 +21,7 @@ from tacit.show.figures import MUTED
 
 SAMPLES, TEACHERS, WIDTH = 10, 3, 30  # training points, units of the teacher, units per layer
 _FIT = 1e-9  # training loss at which flows stop, as in the paper
-_STEPS = 2000  # one flow in 300 would need more; the other flows that do not reach the loss rest above it
+_STEPS = 2000  # one flow in 300 would need more; the other flows that do not reach the loss converge above it
 _MODELS = ("unbiased", "plain")
 _COLOURS = ("#0072B2", "#009E73", "#D55E00")
 _SIZES = presets(depths=([2, 3, 5], [2, 3, 5]), scales=(5, 11), seeds=(16, 16))
@@ -171,7 +171,7 @@ def _features(network: tacit.Network, X: Float) -> Float:
 def _fitted_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Enough flows converge; the other claims are about these.
 
-    The others come to rest at a larger loss: three samples share their active units, which are linear there.
+    The others converge to a larger loss: three samples share their active units, which are linear there.
     """
     text = "flows that reach a training loss of 1e-9 (fraction)"
     yield at_least(0.5, "the majority").claim(text, data.fitted.mean())

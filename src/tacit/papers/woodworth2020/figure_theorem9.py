@@ -37,11 +37,11 @@ _MEASURES = ("moved", "apart")
     short="how far weights move",
 )
 class KernelBounds:
-    """How far the weights W = [U; V] of a factorization move (left), and how far they get from their
-    linearized flow (right), against α²k: largest distances during training, at infinite width (filled) and
-    finite widths (open). Lines, for infinite width: Theorem 9 as stated, solid where its assumptions hold,
-    and the sharp form, from the length of the path. The distance to the linearized flow decreases like
-    (α²k)^(−3/2), the stated bound like (α²k)^(−1/2).
+    """Movement of the weights W = [U; V] of a factorization (left), and distance from their linearized flow
+    (right), against α²k: largest values during training, at infinite width (filled) and finite widths (open).
+    Lines, for infinite width: Theorem 9 as stated, solid where its assumptions hold, and the sharp form, from
+    the length of the path. The distance to the linearized flow decreases like (α²k)^(−3/2), the stated bound
+    like (α²k)^(−1/2).
     """
 
     def data(
@@ -95,7 +95,8 @@ class KernelBounds:
         axes[0].figure.legend(marks, names, loc="outside upper center", ncols=len(names))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Both forms hold, the second stated bound exceeds the movement, and the powers of α²k."""
+        """Claims that both forms hold and that the second stated bound exceeds the movement; powers of
+        α²k."""
         measured, bound, applies = data.measured.values, data.bound.values, data.applies.values
         for k, form in enumerate(_FORMS):
             used = (measured / bound[:, :, k])[applies[:, :, k]]

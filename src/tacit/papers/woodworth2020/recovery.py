@@ -80,8 +80,8 @@ class Recovery:
     ) -> xr.Dataset:
         """Largest recovering scale by bisection, for every depth, sample size and draw.
 
-        With the most samples also the error of raw weights trained from that scale, by depth. The samples of
-        a draw are nested: larger samples contain the smaller ones.
+        For the largest sample size, also the error of raw weights trained from this scale, by depth. The
+        samples of a draw are nested: larger samples contain the smaller ones.
         """
         draws = [sparse_regression(max(samples), features, seed=seed + k) for k in range(seeds)]
         levels, l1_error = np.empty((len(depths), len(samples), seeds)), np.empty((len(samples), seeds))

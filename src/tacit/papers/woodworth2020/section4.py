@@ -58,7 +58,8 @@ _ERRORS = 5.0  # allowed deviation of a mean in standard errors: exceeded less t
 _FAILING = 1e-3  # the probability of failure for which N is chosen
 _CHANCE = 1e-6  # probability that more draws fail than are allowed to
 _RECOVERED = 0.025  # the error at which Figures 1c and 3c consider the truth recovered
-_LOG_SCALE = {True: -4000.0, False: -90.0}  # log α^D at which networks of depth 2, or deeper, are rich
+# log α^D at which networks of depth 2, or of larger depth, are rich
+_LOG_SCALE = {True: -4000.0, False: -90.0}
 
 
 def expected_error(samples: int, features: int, noise: float) -> float:

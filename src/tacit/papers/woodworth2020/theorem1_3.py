@@ -47,14 +47,14 @@ Errata
 
 Remarks
 -------
-### Above depth 2 the shape of the start survives in the rich limit
-Woodworth et al. show for depth 2 that the shape w₀ of the initialization does not matter as α → 0 (after
-equation 7), and study deeper networks with w₀ = 1 only. For D > 2 the shape does matter: the limit as α → 0
-minimizes Σ w₀ᵢ^{2−D}|βᵢ|. In (51), (αw₀)^{2−D} replaces α^{2−D}, so each coordinate of Xᵀν is bounded by
-w₀^{2−D} instead of 1, and reaches the bound where β does not vanish. At depth 2 the slope of Q at a given β
-is about log(|β|/(α²w₀²)), in which w₀ is negligible compared with log(1/α²). On 10 Gaussian samples with 30
-features and w₀ between ½ and 2, the relative distance of the limit to the weighted minimizer is 3e-15, and
-to the unweighted one 1.08 (D = 3) and 1.32 (D = 4). Test:
+### Above depth 2 the rich limit depends on the shape of the start Woodworth et al. show for depth 2 that the
+shape w₀ of the initialization does not matter as α → 0 (after equation 7), and study deeper networks with w₀
+= 1 only. For D > 2 the shape does matter: the limit as α → 0 minimizes Σ w₀ᵢ^{2−D}|βᵢ|. In (51), (αw₀)^{2−D}
+replaces α^{2−D}, so each coordinate of Xᵀν is bounded by w₀^{2−D} instead of 1, and reaches the bound where β
+does not vanish. At depth 2 the slope of Q at a given β is about log(|β|/(α²w₀²)), in which w₀ is negligible
+compared with log(1/α²). On 10 Gaussian samples with 30 features and w₀ between ½ and 2, the relative distance
+of the limit to the weighted minimizer is 3e-15, and to the unweighted one 1.08 (D = 3) and 1.32 (D = 4).
+Test:
 `test_a_profile_matters_in_the_rich_limit_above_depth_two_only` in
 [`tests/models/test_models.py`](../tests/models/test_models.py).
 

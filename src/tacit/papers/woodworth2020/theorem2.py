@@ -25,8 +25,7 @@ Errata
   beyond 2.
 - **Test.** `test_the_even_function_of_lemma_5_has_arcsinh`
 
-### Theorem 2, ℓ1: the proof reaches a smaller scale than the theorem states, and the theorem is true
-Write B = ‖β_ℓ1‖₁.
+### Theorem 2, ℓ1: the proof gives a smaller scale than stated, but the theorem is true Write B = ‖β_ℓ1‖₁.
 - **Stated.** α ≤ min{(2(1+ε)B)^{−(2+ε)/2ε}, exp(−d/(εB))} implies ‖β‖₁ ≤ (1+ε)B.
 - **Proved in Appendix E.** The same for
   α ≤ min{1, √B, (2(1+2ε)B)^{−(2+ε)/2ε}, exp(−d(2+ε)/(2εB))}, which is always smaller. (The first two
@@ -36,7 +35,7 @@ Write B = ‖β_ℓ1‖₁.
   (1+2ε)B. The theorem has the first at (1+ε/2)B and the second at (1+ε)B.
 - **Evidence.** d = 1, ε = 0.1, B = 1: at the stated α the ratio Q/(log(1/α²)‖β‖₁) is 0.9500, while (44) states
   at least 0.9524; at the proved α it is 0.9524.
-- **Holds.** The stated theorem, by a different argument, and much more. From
+- **Holds.** The stated theorem, by a different argument, and a much stronger statement. From
 
   > |z| log|z| − |z| ≤ q(z) ≤ |z| log(1 + |z|)
 
@@ -70,12 +69,12 @@ Write B = ‖β_ℓ1‖₁.
 - **Evidence.** ε = ½, B = 1, d = 2, a β of norm α²/100: the ratio is 3.6e-4, while (44) states at least 0.8.
 - **Test.** `test_equation_44_fails_for_small_norms` in `test_theorems_woodworth.py`
 
-### Theorem 2, ℓ2: another threshold than the proof's, and the theorem is true
-Write B = ‖β_ℓ2‖₂.
+### Theorem 2, ℓ2: the stated threshold differs from that of the proof, but the theorem is true Write B =
+‖β_ℓ2‖₂.
 - **Stated.** α ≥ √(2(1+ε)(1+2/ε)B) implies ‖β‖₂² ≤ (1+ε)B².
 - **Proved in Appendix E.** The same for α ≥ √((1+2ε)B)·(1 + (1+2/ε)^{1/4}). This is a weaker requirement than
   that of the theorem if ε < 0.648, and a stronger one otherwise. (The second line of (48) has 1+2ε where its
-  square would do.)
+  square is sufficient.)
 - **Holds.** Both. (z²/4)(1 − z²/48) ≤ q(z) ≤ z²/4 gives ‖β‖₂²(1 − ‖β‖₂²/48α⁴) ≤ 4α²Q_α(β) ≤ ‖β‖₂². On the
   sphere ‖β‖₂² = (1+ε)B², no solution therefore has a smaller Q_α than β_ℓ2 if **α⁴ ≥ B²(1+ε)²/(48ε)**; Q_α is
   strictly convex, so its minimizer is inside the sphere. For ε > 1 use ε = 1. The stated and proved scales

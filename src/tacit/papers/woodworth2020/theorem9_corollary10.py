@@ -24,7 +24,7 @@ where λ and Λ are the smallest and largest eigenvalues of 𝒳𝒳ᵀ, and �
 
 Errata
 ------
-### Equations 71 to 80: the loss, a factor 2, and why Theorem 9 stands
+### Equations 71 to 80: the loss, a factor 2, and why Theorem 9 remains valid
 - **Printed.** y′ = −Σ(t)(y − y*) with a factor 4 in Σ; Σ ⪰ 2μλ − …, where (74) gives 4μλ − …; and
   ‖Ẇ‖ ≤ ‖Σ_n (y_n(t) − y_n)X_nW‖ in (80).
 - **Holds.** The 4 belongs to the loss ½‖y − y*‖² (for ‖y − y*‖² it is 8), and with it Ẇ = −2 Σ_n (y_n(t)
@@ -33,7 +33,7 @@ Errata
   the first bound of Theorem 9 holds with 2/3 of the printed value.
 - **Test.** `test_equations_71_and_80_belong_to_different_losses`
 
-### Theorem 9: the second bound says less than the first, and what holds
+### Theorem 9: the second bound is weaker than the first
 - **Printed.** sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ), r = ‖y(0) − y*‖.
 - **What it implies.** Its second term alone is at least 1.7 times the first bound, of ‖W − W(0)‖, so it
   does not distinguish a W that follows the linearized flow from one that moves equally far in another

@@ -85,7 +85,8 @@ def _from_origin(
 ) -> Solution:
     """p + t·z⊥, and ν with ∇Q = z₀ + Xᵀν.
 
-    z₀ and p may differ in size by many orders of magnitude, so each has a least-squares problem of its own.
+    z₀ and p may differ in size by many orders of magnitude, so each is computed by a separate least-squares
+    problem.
     """
     p, start = least.predictor, np.asarray(base.gradient(origin), dtype=float)
     seen = _seen(equations, start)

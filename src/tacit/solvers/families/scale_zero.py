@@ -27,7 +27,7 @@ _CORRECTIONS = 3  # of the multipliers by least squares
 
 
 def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
-    """The minimizer of the norm, and among several the one that the limit of small scales is."""
+    """The minimizer of the norm; among several, the one that is the limit of small scales."""
     features = equations.X.shape[1]
     weight, profile = (
         np.broadcast_to(np.asarray(each, float), (features,))
@@ -76,7 +76,8 @@ def _error(found: Selected) -> float:
 
 
 def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """The limits at infinite scale, and at scale 0: this one. Metrics are those of the tangent kernels."""
+    """The limits at infinite scale, and at scale 0: this one. The metrics are those of the tangent
+    kernels."""
     metric = np.broadcast_to(np.asarray(potential.profile, float) ** (2 * potential.depth - 2), w.shape)
     kernel = least_quadratic(equations, metric / metric.max()).predictor
     rich = interpolate(potential, equations, memory).predictor

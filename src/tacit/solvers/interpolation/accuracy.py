@@ -25,7 +25,7 @@ from tacit.potentials.arrays import quiet
 ROUNDOFF = EPS / 2  # relative error of one rounding
 _PROBES = 4  # random draws of rounding errors, of which the largest effect counts
 _REFINEMENTS = 6  # passes of iterative refinement; each gains as many digits as the factorization has
-_VANISHING = 4.0  # coordinates up to this many times the uncertainty of the data may as well be 0
+_VANISHING = 4.0  # coordinates up to this many times the uncertainty of the data are treated as possibly 0
 _SETTLED = 0.1  # relative size of a refinement that may be omitted: the error is wanted to one digit
 # Relative change of w per relative change of its slope above which the round-off of slopes matters, so that
 # changes of slopes are computed in double-double arithmetic.

@@ -1,4 +1,4 @@
-r"""The member of a polytope that small scales of initialization select.
+r"""The point of a polytope that small initialization scales select.
 
 If several predictors are minimizers of the (weighted) ℓ1 norm, they form a polytope {σ∘v : A v = y, v ≥ 0}.
 As the scale a of a diagonal network goes to 0, its potential is, up to a factor and to higher orders,
@@ -6,8 +6,8 @@ As the scale a of a diagonal network goes to 0, its potential is, up to a factor
     depth 2:    ‖w‖₁ + (1/2|log a|)·Σ |w_j| (log|w_j| − 1 − 2 log p_j)
     depth D:    Σ p_j^{2−D}|w_j| − a^{D−2}·(D/2)·Σ |w_j|^{2/D}
 
-so that the limit maximizes the entropy −Σ v log(v/p²) (Wind et al. 2023), or Σ v^{2/D} whatever the profile
-p. Both have infinite slopes at v_j = 0: the member is unique, and positive wherever any member is.
+so that the limit maximizes the entropy −Σ v log(v/p²) (Wind et al. 2023), or Σ v^{2/D} for any profile p.
+Both have infinite slopes at v_j = 0: the member is unique, and positive wherever any member is.
 """
 
 from __future__ import annotations

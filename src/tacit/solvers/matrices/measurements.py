@@ -107,7 +107,7 @@ def check_symmetric(X: Float) -> Float:
     if wrong.any():
         n = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"measurement {n} is not symmetric; pass (X + Xᵀ)/2, which measures the same of a symmetric M"
+            f"measurement {n} is not symmetric; pass (X + Xᵀ)/2, which gives the same value for a symmetric M"
         )
     return X / 2 + X.transpose(0, 2, 1) / 2
 

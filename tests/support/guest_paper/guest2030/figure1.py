@@ -9,7 +9,7 @@ from tacit.papers import at_least, at_most, figure
 
 @figure("guest2030/fig1", quick={"features": 8}, paper={"features": 40}, about=("Theorem 1",), seconds=1.0)
 class NormAgainstSamples:
-    """Norm of the least solution against the number of samples (Figure 1)."""
+    """Norm of the minimum-norm solution against the number of samples (Figure 1)."""
 
     def data(self, features, *, seed, progress):
         """One solution for each number of samples."""
@@ -29,7 +29,8 @@ class NormAgainstSamples:
         ax.plot(data.samples, data.norm, "o")
 
     def claims(self, data):
-        """All samples but one leave little of the truth unseen, and no norm exceeds that of the truth."""
+        """With all samples but one the norm is close to that of the true predictor, and no norm exceeds
+        it."""
         size = np.sqrt(data.attrs["d"])
         yield at_most(1.0).claim("norm over that of the truth (largest)", float(data.norm.max()) / size)
         least = float(np.diff(data.norm).min())

@@ -1,4 +1,4 @@
-"""Theorem 1 of Guest 2030: the limit of a network with a large start has the least norm."""
+"""Theorem 1 of Guest 2030: the limit of a network with a large initialization has minimum norm."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tacit.papers import Bound, Parts, Setting, theorem
     shell="--scale 100",
 )
 def theorem1(model, X, y) -> Parts:
-    """The norm of the limit against that of the solution of least squares."""
+    """The norm of the limit, compared with that of the least-squares solution."""
     yield Setting("the model is Diagonal with a scale of 10 at least", getattr(model, "scale", 0) >= 10)
     least = float(np.linalg.norm(np.linalg.lstsq(X, y, rcond=None)[0]))
     yield Bound(
