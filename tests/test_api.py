@@ -37,6 +37,7 @@ VERBS = [
     "risk",
     "saddle_path",
     "support_stability",
+    "sweep",
     "sweeping_path",
 ]
 CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
@@ -89,6 +90,7 @@ def test_public_names_are_these():
     [
         (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares, training"),
         (tacit.regime, "model, X, y"),
+        (tacit.sweep, "function, grid, *, store, executor, seed"),
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
         (tacit.sweeping_path, "X, y, mu, *, depth, model"),

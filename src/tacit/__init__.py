@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
+    from tacit.studies.sweep import sweep as sweep
     from tacit.training.settings import Training as Training
     from tacit.verbs.audit import audit as audit
     from tacit.verbs.certify import certify as certify
@@ -108,6 +109,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.saddle_path": "SaddlePath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
+    "studies.sweep": "sweep",
     "training.settings": "Training",
     "verbs.audit": "audit",
     "verbs.certify": "certify",

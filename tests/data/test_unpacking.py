@@ -76,6 +76,22 @@ def test_ordinary_tables_are_read_as_before(tmp_path, ending):
     assert read_table(path, "y").X.tolist() == [[1.0], [3.0]]
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), pd.errors.ParserError("Error tokenizing data. C error: out of memory")]
+)
+def test_a_table_larger_than_memory_is_named(tmp_path, monkeypatch, error):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,y\n1,2\n3,4\n")
+
+    def exhausted(*given, **options):
+        raise error
+
+    monkeypatch.setattr(pd, "read_csv", exhausted)
+    for read in (lambda: read_table(path, "y"), lambda: read_matrix(path)):
+        with pytest.raises(tacit.InputError, match=r"table.csv is not a readable .*: it does not fit into m"):
+            read()
+
+
 @pytest.mark.usefixtures("small")
 def test_a_file_may_unpack_to_a_hundred_times_its_size(tmp_path):
     """A large table that compresses well needs no option."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import is_number
+from tacit.data.printable import shortened
 from tacit.data.unpacking import PACKED, unpacked
 from tacit.errors import InputError
 
@@ -231,3 +232,24 @@ def _check_points(frame: Any, names: list[str], where: str) -> None:
                     f"{where}: column {names[i]!r}, row {row + 1} is {entry!r}, with a decimal point, but "
                     "other numbers have decimal commas; write all numbers the same way"
                 )
+
+
+_UNEVEN = r"Expected (\d+) fields in line (\d+), saw (\d+)"  # error messages of pandas
+_UNQUOTED = r"EOF inside string starting at row (\d+)"
+_MEMORY = "out of memory"
+
+
+def unreadable(error: Exception) -> str:
+    """Why a file could not be read, in plain words."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text; save it as UTF-8"
+    if type(error).__name__ == "EmptyDataError":
+        return "it is empty; the first line must name the columns"
+    if isinstance(error, MemoryError) or _MEMORY in str(error):
+        return "it does not fit into memory; leave out rows or columns"
+    if found := re.search(_UNEVEN, str(error)):
+        return f"line {found[2]} has {found[3]} fields, but the lines above have {found[1]}"
+    if found := re.search(_UNQUOTED, str(error)):
+        return f"row {found[1]} has an opening quotation mark that is never closed"
+    reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
+    return shortened(reason.splitlines()[0], 120)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, is_number
-from tacit.data.delimited_text import NAMED, TextTable, text_table, words_of
+from tacit.data.delimited_text import NAMED, TextTable, text_table, unreadable, words_of
 from tacit.data.printable import short_name, shortened
 from tacit.data.unpacking import PACKED
 from tacit.errors import InputError
@@ -64,7 +64,7 @@ def read_matrix(path: str | Path) -> MatrixTable:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{where} is not a readable table: {str(error).splitlines()[0]}") from error
+        raise InputError(f"{where} is not a readable table: {unreadable(error)}") from error
     cells = frame.to_numpy(dtype=object)
     if cells.shape[0] == 0:
         raise InputError(f"{where} has no rows below the column names")

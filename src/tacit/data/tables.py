@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_labels, as_text, check_problem, class_names, is_number
-from tacit.data.delimited_text import NAMED, parsed, text_table
+from tacit.data.delimited_text import NAMED, parsed, text_table, unreadable
 from tacit.data.printable import short_name, shortened, some
 from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
 from tacit.errors import InputError
@@ -88,7 +87,7 @@ def read_columns(path: Path, kind: str, place: Place) -> Columns:
         raise
     except Exception as error:
         what = "standard input" if str(path) == "-" else str(path)
-        raise InputError(f"{what} is not a readable {kind[1:].upper()} file: {_reason(error)}") from error
+        raise InputError(f"{what} is not a readable {kind[1:].upper()} file: {unreadable(error)}") from error
     if len(found.target) == 0:
         raise InputError(f"{name_of(path)} has no rows; a data set needs at least one sample")
     return found
@@ -198,23 +197,6 @@ def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Tabl
     X, y = check_problem(arrays["X"], y)
     assumed = _label_note(arrays["y"], "y") if classes else ()
     return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y", assumed, names)
-
-
-_UNEVEN = r"Expected (\d+) fields in line (\d+), saw (\d+)"  # error messages of pandas
-_UNQUOTED = r"EOF inside string starting at row (\d+)"
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text; save it as UTF-8"
-    if type(error).__name__ == "EmptyDataError":
-        return "it is empty; the first line must name the columns"
-    if found := re.search(_UNEVEN, str(error)):
-        return f"line {found[2]} has {found[3]} fields, but the lines above have {found[1]}"
-    if found := re.search(_UNQUOTED, str(error)):
-        return f"row {found[1]} has an opening quotation mark that is never closed"
-    reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
-    return shortened(reason.splitlines()[0], 120)
 
 
 def _place_of(target: str | None, names: Sequence[str], where: str) -> int:
