@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from planting import Asked, Fault, Shown, returning, swapped
 
 _MOMENTUM = "The theorem is asked without momentum."
@@ -92,6 +94,15 @@ PRACTICE = (
         figures=(Shown("practice/adam"),),
         tests=("training/test_audit.py",),
         unconcerned={"check": "No theorem is about the weights of other optimizers."},
+    ),
+    Fault(
+        "margin-scale",
+        "The path of Q_μ margins has 30μ in place of μ.",
+        "tacit.verbs.margin_path:geometry_of",
+        returning(lambda geometry, *_: geometry.shifted(math.log(30))),
+        check=(Asked("moroshko2020/theorem6", "two samples, depth 2"),),
+        figures=(Shown("practice/normalized"),),
+        tests=("verbs/test_margin_paths.py",),
     ),
     Fault(
         "state-evolution",

@@ -273,7 +273,7 @@ THEORIES = (
         "tacit.verbs.margin_path:geometry_of",
         returning(lambda geometry, *_: geometry.shifted(math.log(2))),
         check=(Asked("moroshko2020/theorem6", "two samples, depth 2"),),
-        figures=(Shown("moroshko2020/fig3b"), Shown("practice/normalized")),
+        figures=(Shown("moroshko2020/fig3b"),),
         tests=("verbs/test_margin_paths.py",),
     ),
 )
