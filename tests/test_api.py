@@ -28,6 +28,7 @@ VERBS = [
     "explain",
     "flow",
     "limit",
+    "limits",
     "margin_path",
     "max_margin",
     "observed",
@@ -37,9 +38,19 @@ VERBS = [
     "risk",
     "saddle_path",
     "support_stability",
+    "sweep",
     "sweeping_path",
 ]
-CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
+CLASSES = [
+    "Certificate",
+    "Derivation",
+    "Diagonal",
+    "Limit",
+    "Limits",
+    "Regime",
+    "Trajectory",
+    "UntiedDiagonal",
+]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
 CLASSES += ["Audit", "DecayPath", "Explanation", "Risk", "Run", "SaddlePath", "Training", "Verdicts"]
@@ -47,6 +58,7 @@ REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSepar
 ERRORS = [
     *REFUSALS,
     "MissingDataError",
+    "MissingDeviceError",
     "MissingPackageError",
     "NoClosedFormError",
     "NotConvergedError",
@@ -87,8 +99,10 @@ def test_public_names_are_these():
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
-        (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares, training"),
+        (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares, training, device"),
+        (tacit.limits, "models, X, y, *, tol, device"),
         (tacit.regime, "model, X, y"),
+        (tacit.sweep, "function, grid, *, store, executor, seed"),
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
         (tacit.sweeping_path, "X, y, mu, *, depth, model"),
@@ -141,6 +155,7 @@ def test_every_failure_is_a_tacit_error_and_bad_input_is_a_value_error():
     assert all(issubclass(error, tacit.TacitError) for error in errors)
     assert [error for error in errors if issubclass(error, ValueError)] == [
         tacit.InputError,
+        tacit.MissingDeviceError,
         tacit.MissingPackageError,
     ]
 

@@ -80,6 +80,5 @@ def test_what_is_told_to_install_is_what_extras_install():
 
     extras = PROJECT["optional-dependencies"]
     told = {requirement for _, requirement in _NAMES.values()}
-    assert told == {
-        each for name in ("jax", "torch", "estimators", "tables", "symbolic") for each in extras[name]
-    }
+    names = ("jax", "torch", "estimators", "tables", "symbolic", "cluster")
+    assert told == {each for name in names for each in extras[name]}

@@ -23,8 +23,10 @@ ORDER = [  # each may import only from the lines above it
     {"solvers", "flows"},
     {"training"},
     {"show"},
+    {"parallel"},
     {"derivation"},
     {"verbs"},
+    {"studies"},
     {"estimators"},
     {"warping"},
     {"papers"},
@@ -159,6 +161,7 @@ def test_figures_and_theorems_use_what_users_use():
         "tacit.networks.architectures",
         "tacit.networks.exponential_flow",
         "tacit.networks.training",
+        "tacit.parallel",
         "tacit.potentials",
         "tacit.warping",
     }
@@ -176,7 +179,8 @@ def test_what_is_not_installed_with_tacit_is_imported_where_it_is_said():
         "jax": {"tacit.autodiff"},
         "torch": {"tacit.networks.in_torch", "tacit.networks.dense"},
         "sympy": {"tacit.derivation.closed_form", "tacit.derivation.symbolic"},
-        "pyarrow": {"tacit.data.tables"},
+        "pyarrow": {"tacit.data.tables", "tacit.studies.store"},
+        "distributed": {"tacit.parallel.executors"},
     }
     for extra, homes in extras.items():
         for name, path in MODULES.items():

@@ -121,6 +121,7 @@ def descent():
 RESULTS = {
     "limit": lambda: tacit.limit(tacit.Diagonal(2, 0.1), TABLE, Y),
     "limit in units": lambda: tacit.limit(tacit.Diagonal(2, 0.1), X, Y, intercept=True, standardize=True),
+    "limits": lambda: tacit.limits([tacit.Diagonal(2, 0.1), tacit.Diagonal(3, 0.5)], TABLE, Y),
     "regime": lambda: tacit.regime(tacit.Diagonal(3, 0.1), X, Y),
     "flow": lambda: tacit.flow(tacit.Diagonal(2, 0.1), TABLE, Y, until=5.0),
     "interrupted flow": lambda: errors.Interrupted(made("flow")),
@@ -241,7 +242,14 @@ ERRORS = {
     "not separable": errors.NotSeparableError("mixed", np.array([0.5, 0.5])),
     **{
         name: getattr(errors, name)("words")
-        for name in ("TacitError", "InputError", "NoClosedFormError", "NotConvergedError", "MissingDataError")
+        for name in (
+            "TacitError",
+            "InputError",
+            "NoClosedFormError",
+            "NotConvergedError",
+            "MissingDataError",
+            "MissingDeviceError",
+        )
     },
     "missing package": errors.MissingPackageError("words"),
 }

@@ -20,6 +20,7 @@ CLOSING = (")", "]", "⟩", "!", "′")
 LIMITS = ("min", "max", "lim", "argmin")
 DOUBLE_STRUCK = {"R": "ℝ", "E": "𝔼", "N": "ℕ", "P": "ℙ"}  # browsers ignore mathvariant
 THIN = "0.167em"
+PUNCTUATION = (",", ".", ";", ":", ")", "?", "!")
 
 
 class FormulaError(SphinxError):
@@ -156,6 +157,17 @@ def visit_displayed(self, node):
     raise nodes.SkipNode
 
 
+def keep_together(_app, doctree, _name):
+    """Prevent line breaks between a formula and a punctuation mark after it."""
+    for formula in list(doctree.findall(nodes.math)):
+        text = formula.next_node(descend=False, siblings=True)
+        if isinstance(text, nodes.Text) and text.startswith(PUNCTUATION):
+            text.parent.replace(text, nodes.Text(text[1:]))
+            unbroken = nodes.inline("", "", formula.deepcopy(), nodes.Text(text[0]), classes=["unbroken"])
+            formula.parent.replace(formula, unbroken)
+
+
 def setup(app):
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_displayed, None))
+    app.connect("doctree-resolved", keep_together, priority=900)
     return {"parallel_read_safe": True}

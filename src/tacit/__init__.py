@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tacit.errors import InputError as InputError
     from tacit.errors import Interrupted as Interrupted
     from tacit.errors import MissingDataError as MissingDataError
+    from tacit.errors import MissingDeviceError as MissingDeviceError
     from tacit.errors import MissingPackageError as MissingPackageError
     from tacit.errors import NoClosedFormError as NoClosedFormError
     from tacit.errors import NoPotentialError as NoPotentialError
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tacit.results.decay_path import DecayPath as DecayPath
     from tacit.results.explanation import Explanation as Explanation
     from tacit.results.limit import Limit as Limit
+    from tacit.results.limits import Limits as Limits
     from tacit.results.margin import Margin as Margin
     from tacit.results.monitor import Monitor as Monitor
     from tacit.results.paths import MarginPath as MarginPath
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
+    from tacit.studies.sweep import sweep as sweep
     from tacit.training.settings import Training as Training
     from tacit.verbs.audit import audit as audit
     from tacit.verbs.certify import certify as certify
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from tacit.verbs.explain import explain as explain
     from tacit.verbs.flow import flow as flow
     from tacit.verbs.limit import limit as limit
+    from tacit.verbs.limits import limits as limits
     from tacit.verbs.margin_path import margin_path as margin_path
     from tacit.verbs.max_margin import max_margin as max_margin
     from tacit.verbs.probe import probe as probe
@@ -86,9 +90,9 @@ _HOMES = {  # module: its public names, imported when they are first used
     "derivation.derive": "derive",
     "derivation.result": "Derivation",
     "errors": (
-        "InconsistentDataError InputError Interrupted MissingDataError MissingPackageError "
-        "NoClosedFormError NoPotentialError NotConvergedError NotSeparableError OutsideDomainError "
-        "TacitError"
+        "InconsistentDataError InputError Interrupted MissingDataError MissingDeviceError "
+        "MissingPackageError NoClosedFormError NoPotentialError NotConvergedError NotSeparableError "
+        "OutsideDomainError TacitError"
     ),
     "models": "Diagonal Factorization LinearNetwork Model Neuron SymmetricFactorization UntiedDiagonal model",
     "networks": "Network",
@@ -98,6 +102,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.decay_path": "DecayPath",
     "results.explanation": "Explanation",
     "results.limit": "Limit",
+    "results.limits": "Limits",
     "results.margin": "Margin",
     "results.paths": "MarginPath Stability SweepingPath",
     "results.monitor": "Monitor",
@@ -108,6 +113,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.saddle_path": "SaddlePath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
+    "studies.sweep": "sweep",
     "training.settings": "Training",
     "verbs.audit": "audit",
     "verbs.certify": "certify",
@@ -116,6 +122,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "verbs.explain": "explain",
     "verbs.flow": "flow",
     "verbs.limit": "limit",
+    "verbs.limits": "limits",
     "verbs.margin_path": "margin_path",
     "verbs.max_margin": "max_margin",
     "verbs.probe": "probe",
@@ -143,6 +150,8 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Limit.error_explanation": "tacit.solvers.table:explain_error",
     "Limit.regime": "tacit.verbs.regime:regime_of",
     "Limit.summary": "tacit.show.text:limit_report",
+    "Limits.picture": "tacit.show.limits:limits_picture",
+    "Limits.summary": "tacit.show.limits:limits_report",
     "Margin.picture": "tacit.show.limits:margin_picture",
     "Margin.summary": "tacit.show.text:margin_report",
     "MarginPath.excess": "tacit.verbs.margin_path:excess_of",

@@ -44,6 +44,17 @@ class MissingPackageError(InputError, ImportError):
     """
 
 
+class MissingDeviceError(InputError):
+    """The device that was requested is not available; the message says which one, and what to do.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> issubclass(tacit.MissingDeviceError, tacit.InputError)
+    True
+    """
+
+
 class NoPotentialError(TacitError):
     """No potential is known whose minimizer is the limit of this flow; the message gives the reason.
 

@@ -44,12 +44,12 @@ class Carried:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle the function as usual, else by name, else by value, else as `NotPickled`."""
         function = self.function
-        if _picklable(function):
+        if is_picklable(function):
             return _itself, (function,)
         module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
         if _imported(module, name) is function:  # the result of jax.jit has a name, but cannot be pickled
             return _imported, (module, name)
-        if content := _by_value(function):
+        if content := by_value(function):
             return _of_content, (content, name_of_function(function))
         return NotPickled, (name_of_function(function),)
 
@@ -98,7 +98,7 @@ def _of_content(content: bytes, name: str) -> Callable[..., Any]:
     return named
 
 
-def _picklable(function: Callable[..., Any]) -> bool:
+def is_picklable(function: Callable[..., Any]) -> bool:
     try:
         pickle.dumps(function)
     except Exception:  # pickle raises whatever the function's own attributes raise
@@ -118,7 +118,7 @@ def _imported(module: str | None, name: str | None) -> Any:
     return found
 
 
-def _by_value(function: Callable[..., Any]) -> bytes | None:
+def by_value(function: Callable[..., Any]) -> bytes | None:
     """The function pickled with its code, if an installed package can do this; otherwise None."""
     for module in _BY_VALUE:
         try:

@@ -157,7 +157,7 @@ def test_sizes_that_floats_cannot_hold_are_named():
     ("key", "unit"), [("azulay2021/lemma4", 1e300), ("woodworth2020/theorem2-l2", 1e-300)]
 )
 def test_numbers_beyond_floats_are_named(key, unit):
-    # whichever happens first on this CPU: a product overflows, or a limit is not certified
+    # depending on the CPU, a product overflows first, or a limit is not certified
     named = f"{key} overflows or underflows on these data|the solver did not settle"
     with pytest.raises((tacit.InputError, tacit.NotConvergedError), match=named):
         check(key, tacit.Diagonal(), [[unit, 2 * unit], [unit, -unit]], [1.0, 1e6])

@@ -1,4 +1,4 @@
-"""Tables on the command line: classes by name, standard input, and what was assumed."""
+"""Tables on the command line: classes by name, standard input, and assumptions."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Linear models in files: reading returns what was written, and other files raise errors."""
+"""Linear models in files: reading returns the written model, and other files raise errors."""
 
 import json
 

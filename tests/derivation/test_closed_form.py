@@ -211,7 +211,7 @@ def test_every_verb_accepts_a_formula():
         (a * b, (a, b), (0, 0), "does not move"),
         ((a, sp.Integer(2)), (a,), (0,), "never moves"),
         (a * sp.Abs(a), (a,), (1,), "has kinks"),
-        ((sp.sin(a) * b, sp.sin(a) * c), (a, b, c), (1, 1, 1), "no product of powers"),
+        ((sp.sin(a) * b, sp.sin(a) * c), (a, b, c), (1, 1, 1), "not a product of powers"),
     ],
 )
 def test_errors_say_why_there_is_no_formula(expressions, symbols, start, words):

@@ -270,7 +270,7 @@ def verdicts(each, scales):
             if "saturated" in str(error):  # a softmax at 100
                 continue
             raise
-        for law in found.conserved:  # at points that the search has not seen
+        for law in found.conserved:  # at points that the search has not used
             for theta in (np.random.default_rng(7).standard_normal((4, len(each.start)))) * max(scale, 1.0):
                 J, slope = found._jets.slopes(theta), law.gradient(theta)
                 size = np.linalg.norm(J, axis=1) * np.linalg.norm(slope)

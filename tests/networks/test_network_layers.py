@@ -38,7 +38,7 @@ def test_conserved_quantities_are_constant_along_the_gradient(activation):
 
 
 def test_a_nonlinearity_is_detected_at_small_weights():
-    """At these weights tanh is the identity to nine digits, but conserves nothing."""
+    """At these weights tanh is the identity to nine digits, but there is no conserved quantity."""
     small = network("tanh", 3, 6, 2).rescaled(1e-5)
     assert small.conserved(X) == {}
 

@@ -205,7 +205,7 @@ def test_claims_depend_on_the_seed_and_hold(key, made):
 
 
 def kernel_always(model, X, y, **options):
-    """A wrong implementation: the minimum ℓ2 norm solution, whatever the model."""
+    """A wrong implementation: the minimum ℓ2 norm solution for every model."""
     return REAL(Quadratic(), X, y, **options)
 
 

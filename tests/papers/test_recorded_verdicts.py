@@ -1,4 +1,4 @@
-"""Every number of every verdict on a dozen cases is what was recorded."""
+"""Every number of every verdict on a dozen cases equals the recorded one."""
 
 import json
 

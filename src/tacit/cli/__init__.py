@@ -27,7 +27,7 @@ from tacit.cli import (
 )
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
-from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
+from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED, add_command
 from tacit.cli.streams import tolerating_closed_streams, write_anything
 from tacit.cli.terminal import begun
 from tacit.data.printable import printable
@@ -153,6 +153,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for each in (parser, *(command.add(commands) for command in _COMMANDS)):
+    for each in (parser, *(add_command(commands, module) for module in _COMMANDS)):
         each.add_argument("--debug", action="store_true", help="show the full traceback of an error")
     return parser

@@ -43,9 +43,9 @@ from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     add_units,
     check_output_files,
@@ -57,9 +57,8 @@ from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "check", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(
@@ -68,25 +67,16 @@ def add(commands: Any) -> Any:
         "theorems about classification",
         "divide features by their standard deviation",
     )
-    command.add_argument("--only", metavar="KEY", help="check only this paper or theorem (default: all)")
-    command.add_argument(
-        "--with",
-        dest="parameters",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
-        "(may be repeated; --list shows the parameters of each theorem)",
-    )
+    add_option(command, "--only KEY", "check only this paper or theorem (default: all)")
+    values = "set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
+    values += "(may be repeated; --list shows the parameters of each theorem)"
+    add_option(command, "--with NAME=VALUE", values, dest="parameters", action="append")
     add_flag(
-        command,
-        "--all",
-        "also show theorems that do not apply, with the reason and the measured values",
+        command, "--all", "also show theorems that do not apply, with the reason and the measured values"
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
     plot = "draw the measured values relative to the bounds, the tightest first (.png, .pdf, .svg)"
     add_outputs(command, "the verdicts", plot)
-    return command
 
 
 class _List(argparse.Action):
@@ -115,12 +105,12 @@ def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, 
     )
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.models.model import check_intercept
     from tacit.papers.checking import check, select_theorems
     from tacit.show.output_files import write_json
 
-    parameters = _parameters(options.parameters, select_theorems(options.only))
+    parameters = _parameters(options.parameters or [], select_theorems(options.only))
     table = read_data(options, classes=True)
     X, y = _in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)
@@ -202,7 +192,7 @@ def _listing(theorems: list[Any]) -> str:
             if each.key.startswith(f"{paper}/"):
                 where = cited(*each.place)
                 lines += [f"  {each.key}" + (f" ({where})" if where else ""), f"    {each.statement}"]
-                lines += [f"    {name}: {DERIVED[name]}" for name in each.needs if name in DERIVED]
+                lines += [f"    {name}: {DERIVED[name][0]}" for name in each.needs if name in DERIVED]
                 lines += [f"    --with {name}={_shown(value)}" for name, value in each.defaults.items()]
         parts.append("\n".join(lines))
     return wrapped("\n\n".join(parts))

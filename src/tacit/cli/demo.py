@@ -14,20 +14,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_seed
+from tacit.cli.options import DONE, FAILED, add_out, add_seed
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "demo", _run, __doc__)
-    command.add_argument(
-        "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
-    )
+def add(command: Any) -> None:
+    """Add the options of the command."""
+    add_out(command)
     add_seed(command, "seed of the random data")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.demo import demo
 
     return DONE if demo(options.out, options.seed) else FAILED

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.cli.guests import guest_or_import
-from tacit.cli.options import DONE, FAILED, add_command, add_outputs, add_seed, json_and_plot
+from tacit.cli.options import DONE, FAILED, add_option, add_outputs, add_seed, json_and_plot
 from tacit.cli.terminal import remark, wrapped
 from tacit.data.printable import shortened
 from tacit.errors import InputError
@@ -27,43 +27,25 @@ _MOST = 1_000_000  # random parameters; the Jacobian of more does not fit in mem
 _DIGITS = 20  # of a number of parameters; Python refuses to convert more than 4,300
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "derive", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument(
         "function", metavar="FILE.py:FUNCTION", help="the function θ ↦ w in a file or module, which is run"
     )
-    command.add_argument(
-        "--at",
-        required=True,
-        metavar="FILE|random:P",
-        help="the initial weights: numbers in a text or .npy file, or P standard normal numbers",
-    )
-    command.add_argument(
-        "--samples",
-        type=int,
-        default=8,
-        help="number of points on orbits at which the metric is evaluated (default: %(default)s)",
-    )
-    command.add_argument(
-        "--radius",
-        type=float,
-        default=0.3,
-        help="length of orbits, relative to the length scale on which the Jacobian changes (default: "
-        "%(default)s)",
-    )
+    start = "the initial weights: numbers in a text or .npy file, or P standard normal numbers"
+    add_option(command, "--at FILE|random:P", start, required=True)
+    points = "number of points on orbits at which the metric is evaluated"
+    add_option(command, "--samples", points, int, 8)
+    length = "length of orbits, relative to the length scale on which the Jacobian changes"
+    add_option(command, "--radius", length, float, 0.3)
     add_seed(command, "seed of random initial weights and orbits")
-    command.add_argument(
-        "--candidates",
-        metavar="FILE.py:NAME",
-        help="a function θ ↦ number, or a list of functions: test whether they are conserved",
-    )
+    conserved = "a function θ ↦ number, or a list of functions: test whether they are conserved"
+    add_option(command, "--candidates FILE.py:NAME", conserved)
     plot = "draw level sets of the potential with some flows, or flows with different ends"
     add_outputs(command, "the verdict", f"{plot} (.png, .pdf or .svg)")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.derivation.derive import cost, derive
     from tacit.show.output_files import check_outputs, write_json
 

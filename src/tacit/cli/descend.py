@@ -21,46 +21,30 @@ from tacit.cli.options import (
     DONE,
     FAILED,
     INTERRUPTED,
-    add_command,
     add_data,
+    add_option,
     add_outputs,
     check_output_files,
-    deliver,
+    deliver_for,
     read_data,
-    source,
     whole_number,
 )
 from tacit.cli.training import add_training, training_of
 from tacit.errors import Interrupted
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "descend", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied"))
     add_training(command, required=True)
-    command.add_argument(
-        "--until", type=float, default=1e-10, help="relative residual at which to stop (default: %(default)s)"
-    )
-    command.add_argument(
-        "--max-steps",
-        type=whole_number(1),
-        default=10**7,
-        help="largest number of steps (default: %(default)s)",
-    )
-    command.add_argument(
-        "--seed",
-        dest="draws",
-        type=whole_number(0),
-        default=0,
-        help="seed of batches and label noise (default: %(default)s)",
-    )
+    add_option(command, "--until", "relative residual at which to stop", float, 1e-10)
+    add_option(command, "--max-steps", "largest number of steps", whole_number(1), 10**7)
+    add_option(command, "--seed", "seed of batches and label noise", whole_number(0), 0, dest="draws")
     add_outputs(command, "the run", "draw loss and coefficients of the run (png, pdf, svg)")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.verbs.descend import descend
 
     table = read_data(options)
@@ -73,10 +57,5 @@ def _run(options: argparse.Namespace) -> int:
         status = DONE if result.converged else FAILED
     except Interrupted as stop:
         result, status = stop.trajectory, INTERRUPTED
-    deliver(
-        options,
-        result.summary(table.features),
-        lambda: {**source(options, table), "features": table.features, **result.to_dict()},
-        lambda file: result.plot(file, names=table.features),
-    )
+    deliver_for(options, table, result)
     return status

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     check_output_files,
     deliver,
@@ -43,54 +43,40 @@ _FOLDS = 5
 _SAVED = "fit --save"  # what `tacit predict` reads
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "fit", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_flag(command, "--classify", "the target contains classes (text or whole numbers)")
     _add_knobs(command)
     add_flag(command, "--no-intercept", "f(x) = w·x, without the unpenalized intercept that is the default")
     add_flag(command, "--standardize", "divide features by their standard deviation")
-    command.add_argument("--save", metavar="FILE", help="write the model as JSON for 'tacit predict'")
+    add_option(command, "--save FILE", "write the model as JSON for 'tacit predict'")
     plot = "draw the coefficients against the scale, and mark the selected one"
     add_outputs(command, "model and scores", plot)
-    return command
 
 
 def _add_knobs(command: Any) -> None:
     """Add the hyperparameters."""
-    command.add_argument(
-        "--cv",
-        type=whole_number(2),
-        metavar="K",
-        help=f"folds (default: {_FOLDS}, or as many as there are samples, or samples of the smallest class)",
-    )
-    command.add_argument(
-        "--rule",
-        choices=("cautious", "smoothed", "best", "one-standard-error"),
-        help="how a candidate is selected; best: the best score; smoothed: the best score after averaging "
+    folds = f"folds (default: {_FOLDS}, or as many as there are samples, or samples of the smallest class)"
+    add_option(command, "--cv K", folds, whole_number(2))
+    rule = (
+        "how a candidate is selected; best: the best score; smoothed: the best score after averaging "
         "with neighbours; cautious: smoothed, but the kernel end unless another scale is better at 90%% "
         "confidence; one-standard-error: the earliest stop within one standard error (default: cautious; "
-        "best with --classify)",
+        "best with --classify)"
     )
-    command.add_argument(
-        "--scale",
-        type=float,
-        help="scale of the initial weights, relative to the data; no cross-validation",
-    )
-    command.add_argument(
-        "--loss",
-        choices=("margin", "square"),
-        help="with --classify; margin: maximum margins and flows of the exponential loss; square: fit labels "
-        "as the numbers -1 and 1 (default: cross-validation tries both; margin with --scale)",
-    )
+    add_option(command, "--rule", rule, choices=("cautious", "smoothed", "best", "one-standard-error"))
+    scale = "scale of the initial weights, relative to the data; no cross-validation"
+    add_option(command, "--scale", scale, float)
+    loss = "with --classify; margin: maximum margins and flows of the exponential loss; square: fit labels "
+    loss += "as the numbers -1 and 1 (default: cross-validation tries both; margin with --scale)"
+    add_option(command, "--loss", loss, choices=("margin", "square"))
     command.add_argument("--depth", type=float, default=2.0, help="depth of the network (default: 2)")
-    command.add_argument(
-        "--stop", type=float, help="with --scale: stop when the training loss has decreased to this share"
-    )
+    stop = "with --scale: stop when the training loss has decreased to this share"
+    add_option(command, "--stop", stop, float)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     import pandas as pd
 
     from tacit.show.fits import fit_report

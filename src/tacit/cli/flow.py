@@ -27,9 +27,9 @@ from tacit.cli.options import (
     DONE,
     FAILED,
     INTERRUPTED,
-    add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     add_units,
     check_output_files,
@@ -49,74 +49,33 @@ _WIDTH, _SCALE = 50, 1e-3
 _ROUGH = 1e-3  # default relative residual at which a flow on a large matrix stops
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "flow", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
     add_units(command, "f(x) = w·x + b with the optimal b at every time (square loss only)")
-    _add_instants(command)
-    _add_ways(command)
-    _add_outputs(command)
-    return command
-
-
-def _add_instants(command: Any) -> None:
-    """Add options for the loss, the end of the flow and the recorded times."""
-    command.add_argument(
-        "--loss",
-        choices=("square", "exp", "logistic"),
-        default="square",
-        help="training loss; exp and logistic need a target with two classes, -1 and +1 or any other two "
-        "(default: %(default)s)",
-    )
-    command.add_argument(
-        "--until",
-        type=float,
-        help="accuracy at which to stop (default: a relative residual of rtol/100; 30 for exp and logistic)",
-    )
-    command.add_argument(
-        "--at", type=numbers, metavar="A,B,…", help="record at exactly these accuracies, or FROM:TO:COUNT"
-    )
-    command.add_argument(
-        "--times",
-        type=numbers,
-        metavar="A,B,…",
-        help="record at exactly these training times instead, or FROM:TO:COUNT, geometrically spaced",
-    )
-
-
-def _add_ways(command: Any) -> None:
-    """Add options for the method of integration."""
-    command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
+    loss = "training loss; exp and logistic need a target with two classes, -1 and +1 or any other two"
+    add_option(command, "--loss", loss, default="square", choices=("square", "exp", "logistic"))
+    until = "accuracy at which to stop (default: a relative residual of rtol/100; 30 for exp and logistic)"
+    add_option(command, "--until", until, float)
+    add_option(command, "--at A,B,…", "record at exactly these accuracies, or FROM:TO:COUNT", numbers)
+    times = "record at exactly these training times instead, or FROM:TO:COUNT, geometrically spaced"
+    add_option(command, "--times A,B,…", times, numbers)
+    add_option(command, "--rtol", "relative accuracy", float, 1e-8)
     add_flag(command, "--linearized", "follow the linearized model (kernel regime)")
-    command.add_argument(
-        "--method",
-        choices=("auto", "parameters", "descent", "normalized"),
-        default="auto",
-        help="parameters: raw weights, slower but independent of the potential; descent, normalized: "
-        "gradient descent (default: %(default)s)",
-    )
-    command.add_argument("--step", type=float, help="step size of gradient descent (default: 0.001)")
-
-
-def _add_outputs(command: Any) -> None:
-    """Add options for the output files."""
+    methods = "parameters: raw weights, slower but independent of the potential; descent, normalized: "
+    methods += "gradient descent"
+    known = ("auto", "parameters", "descent", "normalized")
+    add_option(command, "--method", methods, default="auto", choices=known)
+    add_option(command, "--step", "step size of gradient descent (default: 0.001)", float)
     add_outputs(command, "the trajectory", "draw the trajectory (png, pdf, svg)")
-    command.add_argument(
-        "--save",
-        metavar="FILE",
-        help="write the trajectory as netCDF (.nc); with --model completion also the filled matrix "
-        "(.csv, .tsv, .txt)",
-    )
-    command.add_argument(
-        "--clock",
-        choices=("time", "accuracy"),
-        help="horizontal axis of the plot (default: time; accuracy for exp and logistic)",
-    )
+    save = "write the trajectory as netCDF (.nc); with --model completion also the filled matrix "
+    add_option(command, "--save FILE", f"{save}(.csv, .tsv, .txt)")
+    clock = "horizontal axis of the plot (default: time; accuracy for exp and logistic)"
+    add_option(command, "--clock", clock, choices=("time", "accuracy"))
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.show.output_files import Output
 
     if options.model == "completion":

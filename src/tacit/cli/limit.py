@@ -23,41 +23,34 @@ from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     add_units,
     check_output_files,
-    deliver,
+    deliver_for,
     inputs_of,
     read_data,
-    source,
     units_of,
 )
 from tacit.cli.training import add_training, training_of
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "limit", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(command, "fit X w + b = y with an unpenalized intercept b")
-    command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
-    add_flag(
-        command,
-        "--least-squares",
-        "if no predictor fits the data, compute the limit among the least-squares solutions",
-    )
+    add_option(command, "--tol", "tolerance", float, 1e-10)
+    fitted = "if no predictor fits the data, compute the limit among the least-squares solutions"
+    add_flag(command, "--least-squares", fitted)
     add_training(command, required=False)
-    add_outputs(
-        command, "the result", "draw the limit and the limits of large and small scales (png, pdf, svg)"
-    )
-    return command
+    plot = "draw the limit and the limits of large and small scales (png, pdf, svg)"
+    add_outputs(command, "the result", plot)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     import warnings
 
     from tacit.verbs.limit import limit
@@ -69,10 +62,5 @@ def _run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the summary says how close the step is to the edge
         result = limit(model, table.X, table.y, training=training_of(options), **asked)
-    deliver(
-        options,
-        result.summary(table.features),
-        lambda: {**source(options, table), "features": table.features, **result.to_dict()},
-        lambda file: result.plot(file, names=table.features),
-    )
+    deliver_for(options, table, result)
     return DONE if result.converged else FAILED

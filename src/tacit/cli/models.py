@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from tacit.cli.guests import guest_model, is_guest
-from tacit.cli.options import whole_number
+from tacit.cli.options import add_option, whole_number
 from tacit.errors import InputError
 
 _ALSO = {"untieddiagonal": "untied", "linearnetwork": "linear", "factorization": "completion"}  # classes
@@ -45,74 +45,38 @@ _INSTEAD = {  # advice if an option of another model is given
 def add_model(command: Any, names: tuple[str, ...]) -> None:
     """Add --model and the options of its initialization."""
     listed = "; ".join(f"{name}: {_HELP[name]}" for name in names)
-    command.add_argument(
-        "--model",
-        type=lambda text: _name(text, names),
-        metavar="NAME",
-        default="diagonal",
-        help=f"{listed}; or FILE.py:NAME, your own tacit.Model, or a function of the number of features "
-        "that returns one (default: %(default)s)",
+    listed += (
+        "; or FILE.py:NAME, your own tacit.Model, or a function of the number of features that returns one"
     )
-    command.add_argument("--depth", type=float, help="depth D of a diagonal model, 2 or more (default: 2)")
+    add_option(command, "--model NAME", listed, lambda text: _name(text, names), "diagonal")
+    add_option(command, "--depth", "depth D of a diagonal model, 2 or more (default: 2)", float)
     small = "; standard deviation of the weights (completion), default 0.001" if "completion" in names else ""
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
-    command.add_argument(
-        "--scale",
-        type=_size,
-        help=f"size of the initial weights (diagonal), {products}; default 1{small}; "
-        "0: the limit of vanishing scale (diagonal)",
-    )
-    command.add_argument(
-        "--log-scale",
-        type=float,
-        help="natural logarithm of the scale, for scales outside the floating-point range",
-    )
+    size = f"size of the initial weights (diagonal), {products}; default 1{small}; "
+    add_option(command, "--scale", f"{size}0: the limit of vanishing scale (diagonal)", _size)
+    outside = "natural logarithm of the scale, for scales outside the floating-point range"
+    add_option(command, "--log-scale", outside, float)
     layered = "an untied model" + (" or a neuron" if "neuron" in names else "")
-    command.add_argument(
-        "--shape", type=float, help=f"shape of {layered}, (|v| - |u|)/(|v| + |u|), between -1 and 1"
-    )
-    command.add_argument(
-        "--layers",
-        type=_numbers,
-        metavar="A,B,…",
-        help="initial sizes of two or more layers of an untied model, for w₊ and w₋ alike, instead of "
-        "--scale and --shape; for example 0.1,0.2,0.3",
-    )
-    _add_networks(command, names)
-
-
-def _add_networks(command: Any, names: tuple[str, ...]) -> None:
-    """Add the options of neurons and linear networks, where these are among the models."""
+    add_option(command, "--shape", f"shape of {layered}, (|v| - |u|)/(|v| + |u|), between -1 and 1", float)
+    layers = "initial sizes of two or more layers of an untied model, for w₊ and w₋ alike, instead of "
+    add_option(command, "--layers A,B,…", f"{layers}--scale and --shape; for example 0.1,0.2,0.3", _numbers)
     if "neuron" in names:
-        command.add_argument(
-            "--slope", type=float, help="negative-side slope of a leaky neuron, 0 to 1 (default: 1, linear)"
-        )
-        command.add_argument(
-            "--sign", type=int, choices=(-1, 1), help="sign of a neuron's output weight (default: 1)"
-        )
+        slope = "negative-side slope of a leaky neuron, 0 to 1 (default: 1, linear)"
+        add_option(command, "--slope", slope, float)
+        add_option(command, "--sign", "sign of a neuron's output weight (default: 1)", int, choices=(-1, 1))
     if "linear" in names:
-        command.add_argument(
-            "--width",
-            type=_width,
-            metavar="K",
-            help="width of a linear network (default: 100) or a factorization for completion (default: 50; "
-            "inf: the limit of weights with standard deviation scale/√width)",
+        width = "width of a linear network (default: 100) or a factorization for completion (default: 50; "
+        width += "inf: the limit of weights with standard deviation scale/√width)"
+        add_option(command, "--width K", width, _width)
+        start = (
+            "initialization of a linear network: independent weights; balanced layers, whose predictor is "
         )
-        command.add_argument(
-            "--start",
-            choices=("gaussian", "balanced", "orthogonal"),
-            help="initialization of a linear network: independent weights; balanced layers, whose "
-            "predictor is drawn with --std; or orthogonal layers, which end at "
-            "the minimum-norm solution (default: gaussian)",
-        )
-        command.add_argument(
-            "--std",
-            type=float,
-            help="standard deviation of a linear network's initial weights (default: width^-½)",
-        )
-        command.add_argument(
-            "--seed", type=whole_number(0), help="seed of random weights or directions (default: 0)"
-        )
+        start += "drawn with --std; or orthogonal layers, which end at the minimum-norm solution "
+        kinds = ("gaussian", "balanced", "orthogonal")
+        add_option(command, "--start", f"{start}(default: gaussian)", choices=kinds)
+        deviation = "standard deviation of a linear network's initial weights (default: width^-½)"
+        add_option(command, "--std", deviation, float)
+        add_option(command, "--seed", "seed of random weights or directions (default: 0)", whole_number(0))
 
 
 def _numbers(text: str) -> list[float]:

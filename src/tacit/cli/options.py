@@ -7,6 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.terminal import remark, waited, wrapped
@@ -21,12 +22,14 @@ DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
 
 
-def add_command(commands: Any, name: str, run: Callable[..., int], text: str | None) -> Any:
+def add_command(commands: Any, module: ModuleType) -> Any:
     """Add a command whose help is the docstring of its module: summary, description, and "examples:".
 
-    Python -OO removes docstrings and therefore these texts.
+    Python -OO removes docstrings and therefore these texts. The module has two functions: `add`, which adds
+    its options, and `run`.
     """
-    first, _, rest = (text or "").partition("\n\n")
+    name = module.__name__.rpartition(".")[2]
+    first, _, rest = (module.__doc__ or "").partition("\n\n")
     description, _, examples = rest.partition("examples:\n")
     command = commands.add_parser(
         name,
@@ -36,7 +39,8 @@ def add_command(commands: Any, name: str, run: Callable[..., int], text: str | N
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.set_defaults(run=run, command=command, by=name)
+    command.set_defaults(run=module.run, command=command, by=name)
+    module.add(command)
     return command
 
 
@@ -80,12 +84,21 @@ def add_data(command: Any) -> None:
         help="CSV, TSV or other text with a header line (also .gz, .bz2, .xz; -: standard input), "
         "Parquet, Excel (.xlsx), or NPZ with arrays X and y",
     )
-    command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
+    add_option(command, "--target COL", "the column to predict (all others are features)")
 
 
 def add_flag(command: Any, name: str, help: str) -> None:
     """An option without a value."""
     command.add_argument(name, action="store_true", help=help)
+
+
+def add_option(
+    command: Any, name: str, help: str, kind: Any = None, default: Any = None, **more: Any
+) -> None:
+    """An option with a value, such as "--step G"; a default is added to its help."""
+    flag, _, shown = name.partition(" ")
+    text = help if default is None else f"{help} (default: %(default)s)"
+    command.add_argument(flag, metavar=shown or None, type=kind, default=default, help=text, **more)
 
 
 def add_units(command: Any, intercept: str, standardize: str = "") -> None:
@@ -105,14 +118,18 @@ def units_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_seed(command: Any, what: str) -> None:
     """Add --seed with the default 0."""
-    help = f"{what} (default: %(default)s)"
-    command.add_argument("--seed", type=whole_number(0), default=0, help=help)
+    add_option(command, "--seed", what, whole_number(0), 0)
+
+
+def add_out(command: Any) -> None:
+    """Add --out, a folder."""
+    add_option(command, "--out DIR", "output folder", default="tacit-output")
 
 
 def add_outputs(command: Any, json: str, plot: str) -> None:
     """Add --json and --plot with their help."""
-    command.add_argument("--json", metavar="FILE", help=f"write {json} as JSON (-: standard output)")
-    command.add_argument("--plot", metavar="FILE", help=plot)
+    add_option(command, "--json FILE", f"write {json} as JSON (-: standard output)")
+    add_option(command, "--plot FILE", plot)
 
 
 def read_data(options: argparse.Namespace, classes: bool = False, many: bool = False) -> Table:
@@ -181,10 +198,19 @@ def deliver(
         files["figure"] = str(draw(options.plot))
     if told:
         for name, file in files.items():
-            print(
-                printable(f"  {name:<{width}}  {file}")
-            )  # paths are not wrapped, so that they can be copied
+            # Paths are not wrapped, so that they can be copied.
+            print(printable(f"  {name:<{width}}  {file}"))
         print(wrapped(f"  {'elapsed':<{width}}  {waited(options)}"))
+
+
+def deliver_for(options: argparse.Namespace, table: Table, result: Any) -> None:
+    """Print, write and draw a result for the features of a table."""
+    deliver(
+        options,
+        result.summary(table.features),
+        lambda: {**source(options, table), "features": table.features, **result.to_dict()},
+        lambda file: result.plot(file, names=table.features),
+    )
 
 
 def json_and_plot(options: argparse.Namespace) -> list[Output]:

@@ -27,9 +27,9 @@ from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     add_units,
     check_output_files,
@@ -44,33 +44,20 @@ from tacit.errors import InputError
 _MU = "10:1e-6:50"  # default values of μ
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "path", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     add_data(command)
     add_model(command, ("diagonal", "untied"))
-    add_units(
-        command,
-        "margins of w·x + b with an unpenalized intercept b",
-        "divide features by their standard deviation; the result is for the original features",
-    )
-    command.add_argument(
-        "--mu",
-        type=numbers,
-        metavar="FROM:TO:COUNT",
-        help=f"geometrically spaced, or numbers separated by commas (default: {_MU})",
-    )
+    add_units(command, "margins of w·x + b with an unpenalized intercept b")
+    mu = f"geometrically spaced, or numbers separated by commas (default: {_MU})"
+    add_option(command, "--mu FROM:TO:COUNT", mu, numbers)
     add_flag(command, "--saddle", "limit of the flow of the square loss as the scale vanishes")
-    add_flag(
-        command,
-        "--sweeping",
-        "also compute the flow at infinite scale (sweeping process), which may leave the path",
-    )
+    process = "also compute the flow at infinite scale (sweeping process), which may leave the path"
+    add_flag(command, "--sweeping", process)
     add_outputs(command, "the path", "draw the path (png, pdf, svg)")
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.saddle:
         return _saddle(options)
     from tacit.verbs.margin_path import depth_of, margin_path

@@ -23,7 +23,7 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, check_output_files, told_assumptions
+from tacit.cli.options import DONE, add_option, check_output_files, told_assumptions
 from tacit.cli.terminal import remark
 from tacit.data.printable import is_seen, printable, some
 
@@ -36,22 +36,18 @@ _SEPARATORS = set(";\t|")  # of cells in locales with a decimal comma
 _LOST = 1e100  # errors above this multiple of the spread: R² is not reported
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "predict", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument("model", metavar="MODEL", help="JSON file written by 'tacit fit --save'")
     command.add_argument(
         "data", metavar="NEW", help="samples, in any format that 'tacit fit' reads (-: standard input)"
     )
-    command.add_argument(
-        "--out", metavar="FILE", help="write the predictions as CSV (default: standard output)"
-    )
-    command.add_argument("--json", metavar="FILE", help="write the predictions as JSON (-: standard output)")
+    add_option(command, "--out FILE", "write the predictions as CSV (default: standard output)")
+    add_option(command, "--json FILE", "write the predictions as JSON (-: standard output)")
     command.set_defaults(plot=None)
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.data.linear_model import read_model, read_new_samples
     from tacit.show.output_files import Output, write_file, write_json
 

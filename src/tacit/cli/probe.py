@@ -31,9 +31,9 @@ from tacit.cli.guests import guest_network, is_guest
 from tacit.cli.options import (
     DONE,
     FAILED,
-    add_command,
     add_data,
     add_flag,
+    add_option,
     add_outputs,
     add_seed,
     check_output_files,
@@ -46,60 +46,29 @@ from tacit.cli.terminal import remark, wrapped
 from tacit.errors import InputError
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "probe", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument(
         "network", metavar="FILE.py:MAKE_NETWORK", help="the function that makes the network"
     )
     add_data(command)
-    _add_training(command)
-    _add_sweep(command)
-    add_outputs(command, "the numbers", "draw the probe, or the sweep of --scales (png, pdf, svg)")
-    return command
-
-
-def _add_training(command: Any) -> None:
-    """Add options for the network, the loss and the length of training."""
-    command.add_argument(
-        "--loss",
-        choices=("square", "exp", "logistic", "cross-entropy"),
-        default="square",
-        help="training loss; exp and logistic need two classes, cross-entropy one output for each class "
-        "(default: %(default)s)",
-    )
-    add_flag(
-        command,
-        "--standardize",
-        "scale features, and the target of the square loss, to mean 0 and standard deviation 1",
-    )
-    add_flag(
-        command,
-        "--doubled",
-        "subtract a copy of the network, so that the initial outputs are 0 (same tangent kernel)",
-    )
-    command.add_argument(
-        "--steps", type=int, default=2000, help="largest number of training steps (default: %(default)s)"
-    )
+    loss = "training loss; exp and logistic need two classes, cross-entropy one output for each class"
+    known = ("square", "exp", "logistic", "cross-entropy")
+    add_option(command, "--loss", loss, default="square", choices=known)
+    unit = "scale features, and the target of the square loss, to mean 0 and standard deviation 1"
+    add_flag(command, "--standardize", unit)
+    double = "subtract a copy of the network, so that the initial outputs are 0 (same tangent kernel)"
+    add_flag(command, "--doubled", double)
+    add_option(command, "--steps", "largest number of training steps", int, 2000)
     add_seed(command, "seed for the choice of held-out samples")
+    scales = "also probe the network with its weights multiplied by each of these, or FROM:TO:COUNT"
+    add_option(command, "--scales A,B,…", scales, numbers)
+    layers = "with --scales: rescale these layers only ('last': the last weight matrix)"
+    add_option(command, "--layers A,B,…", layers)
+    add_outputs(command, "the numbers", "draw the probe, or the sweep of --scales (png, pdf, svg)")
 
 
-def _add_sweep(command: Any) -> None:
-    """Add options for a sweep over scales."""
-    command.add_argument(
-        "--scales",
-        type=numbers,
-        metavar="A,B,…",
-        help="also probe the network with its weights multiplied by each of these, or FROM:TO:COUNT",
-    )
-    command.add_argument(
-        "--layers",
-        metavar="A,B,…",
-        help="with --scales: rescale these layers only ('last': the last weight matrix)",
-    )
-
-
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.verbs.probe import probe
 
     if not is_guest(options.network):

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command
+from tacit.cli.options import DONE, FAILED, add_option
 from tacit.cli.reproduce_many import How, add_jobs, check_figure_files
 from tacit.errors import InputError
 
@@ -33,23 +33,14 @@ if TYPE_CHECKING:
 _FIGURES = "tacit-output"
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "report", _run, __doc__)
-    command.add_argument(
-        "--out", default="tacit-report.html", metavar="FILE", help="output file (default: %(default)s)"
-    )
-    command.add_argument(
-        "--from",
-        dest="folder",
-        metavar="DIR",
-        help=f"folder with existing figures (default: {_FIGURES})",
-    )
+def add(command: Any) -> None:
+    """Add the options of the command."""
+    add_option(command, "--out FILE", "output file", default="tacit-report.html")
+    add_option(command, "--from DIR", f"folder with existing figures (default: {_FIGURES})", dest="folder")
     add_jobs(command)
-    return command
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.cli import reproduce_many
     from tacit.cli.terminal import say, wrapped
     from tacit.papers import figures

@@ -21,7 +21,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_flag, add_seed
+from tacit.cli.options import DONE, FAILED, add_flag, add_option, add_out, add_seed
 from tacit.cli.reproduce_many import add_jobs
 from tacit.errors import MissingPackageError
 
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 _READABLE = 30  # columns that a title needs
 
 
-def add(commands: Any) -> Any:
-    """Add the command and its options."""
-    command = add_command(commands, "reproduce", _run, __doc__)
+def add(command: Any) -> None:
+    """Add the options of the command."""
     command.add_argument(
         "selection",
         nargs="?",
@@ -43,27 +42,16 @@ def add(commands: Any) -> Any:
         metavar="list | PAPER | PAPER/FIGURE | all",
         help="all, a paper, a figure, or list (default: list)",
     )
-    command.add_argument(
-        "--preset",
-        choices=("quick", "paper"),
-        default="quick",
-        help="quick: takes seconds; paper: the sizes in the paper (default: %(default)s)",
-    )
+    sizes = "quick: takes seconds; paper: the sizes in the paper"
+    add_option(command, "--preset", sizes, default="quick", choices=("quick", "paper"))
     add_seed(command, "of the random data")
-    add_flag(
-        command,
-        "--force",
-        "make existing figures again, and replace those with another preset or seed",
-    )
+    add_flag(command, "--force", "make existing figures again, and replace those with another preset or seed")
     add_jobs(command)
-    command.add_argument(
-        "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
-    )
-    command.add_argument("--json", metavar="FILE", help="write all verdicts as JSON (-: standard output)")
-    return command
+    add_out(command)
+    add_option(command, "--json FILE", "write all verdicts as JSON (-: standard output)")
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
     from tacit.show.output_files import Output, check_outputs, write_json
 

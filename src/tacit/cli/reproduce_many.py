@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import whole_number
+from tacit.cli.options import add_option, whole_number
 from tacit.cli.terminal import in_words, remark, shortened, wrapped
 
 if TYPE_CHECKING:
@@ -22,12 +22,8 @@ _LEAST = 16  # columns for the reason why a figure is skipped
 
 def add_jobs(command: Any) -> None:
     """Add --jobs."""
-    command.add_argument(
-        "--jobs",
-        type=whole_number(1),
-        metavar="N",
-        help="number of figures made in parallel, each in its own process (default: the number of cores)",
-    )
+    jobs = "number of figures made in parallel, each in its own process (default: the number of cores)"
+    add_option(command, "--jobs N", jobs, whole_number(1))
 
 
 @dataclass(frozen=True)

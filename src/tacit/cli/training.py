@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from tacit.cli.options import add_flag, whole_number
+from tacit.cli.options import add_flag, add_option, whole_number
 from tacit.errors import InputError
 
 _OTHERS = ("momentum", "nesterov", "batch", "decay", "decay_time", "label_noise", "noise_steps")
@@ -15,36 +15,18 @@ _OTHERS = ("momentum", "nesterov", "batch", "decay", "decay_time", "label_noise"
 def add_training(command: Any, required: bool) -> None:
     """Add --step, --momentum, --nesterov, --batch, --decay, --decay-time, --label-noise and --noise-steps."""
     without = "" if required else " (default: gradient flow)"
-    command.add_argument(
-        "--step",
-        type=float,
-        required=required,
-        metavar="G",
-        help=f"step size (learning rate) for the loss 1/(2N)·‖Xw − y‖²{without}",
-    )
-    command.add_argument(
-        "--momentum", type=float, metavar="B", help="heavy-ball momentum, 0 to 1 (default: 0)"
-    )
+    step = f"step size (learning rate) for the loss 1/(2N)·‖Xw − y‖²{without}"
+    add_option(command, "--step G", step, float, required=required)
+    add_option(command, "--momentum B", "heavy-ball momentum, 0 to 1 (default: 0)", float)
     add_flag(command, "--nesterov", "use Nesterov's momentum")
-    command.add_argument(
-        "--batch", type=whole_number(1), metavar="N", help="samples per step (default: all of them)"
+    add_option(command, "--batch N", "samples per step (default: all of them)", whole_number(1))
+    add_option(command, "--decay L", "weight decay (default: 0)", float)
+    add_option(
+        command, "--decay-time T", "time at which weight decay is switched off (default: never)", float
     )
-    command.add_argument("--decay", type=float, metavar="L", help="weight decay (default: 0)")
-    command.add_argument(
-        "--decay-time",
-        type=float,
-        metavar="T",
-        help="time at which weight decay is switched off (default: never)",
-    )
-    command.add_argument(
-        "--label-noise",
-        type=float,
-        metavar="D",
-        help="noise ±D on the targets of the first --noise-steps steps",
-    )
-    command.add_argument(
-        "--noise-steps", type=whole_number(1), metavar="K", help="number of steps with label noise"
-    )
+    noise = "noise ±D on the targets of the first --noise-steps steps"
+    add_option(command, "--label-noise D", noise, float)
+    add_option(command, "--noise-steps K", "number of steps with label noise", whole_number(1))
 
 
 def training_of(options: argparse.Namespace) -> Any:

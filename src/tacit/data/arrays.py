@@ -255,7 +255,7 @@ def as_text(entry: Any) -> str:
 
 
 def _describe_classes(names: NDArray[Any]) -> str:
-    """List the classes for an error message that wants two of them."""
+    """List the classes for an error message that requires two of them."""
     texts = [f"{name:g}" if isinstance(name, float) else shortened(repr(name), 24) for name in names.tolist()]
     shown = some(texts, 6)
     if len(texts) == 1:

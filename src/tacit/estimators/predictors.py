@@ -106,7 +106,7 @@ class HeldOut:
         """The relative accuracy of predictors that the comparison of held-out errors requires.
 
         It is proportional to the best held-out residual, which is estimated by the flow at the kernel end,
-        the cheapest one.
+        which is the fastest.
         """
         first = Grid(grid.depths[:1], (grid.scales[0][:1],), grid.stops)
         ((outputs, _),) = _follow(training, first, start, _FINE, self)

@@ -144,7 +144,6 @@ def _raw_weights_are_fast(model: Any, X: Float, y: Float) -> bool:
     least = np.linalg.lstsq(X, y, rcond=None)[0]
     if not (0 < sizes[0] <= _MAX_SPREAD * sizes[-1] and np.any(least)):
         return False
-        return False
     D = getattr(model, "depth", 2)
     with np.errstate(all="ignore"):  # the metric at initialization is 2D²α^{2D−2}; it may be 0 or infinite
         slopes = float(np.log(model.parametrization.metric(start)).min())

@@ -134,7 +134,7 @@ def data_theorems(matrices: bool = False) -> list[Theorem]:
 
 
 def _is_about_data(theorem: Theorem, matrices: bool) -> bool:
-    return set(theorem.needs) <= set(_ARGUMENTS) and theorem.matrices == matrices
+    return set(theorem.needs) <= _ARGUMENTS and theorem.matrices == matrices
 
 
 def select_theorems(only: str | None, matrices: bool = False) -> list[Theorem]:
@@ -177,7 +177,7 @@ class Case:
 
     def arguments(self, names: Iterable[str]) -> dict[str, Any]:
         """The arguments of a theorem, by name."""
-        return {name: _ARGUMENTS[name](self) for name in names}
+        return {name: DERIVED[name][1](self) if name in DERIVED else vars(self)[name] for name in names}
 
 
 @shared
@@ -189,17 +189,9 @@ def _predictor(case: Case) -> Float:
         return np.zeros(case.X.shape[1])
 
 
-_ARGUMENTS: dict[str, Callable[[Case], Any]] = {
-    "model": lambda case: case.model,
-    "X": lambda case: case.X,
-    "y": lambda case: case.y,
-    "predictor": _predictor,
-    "samples": lambda case: len(case.X),
-    "features": lambda case: case.X.shape[1],
+DERIVED: dict[str, tuple[str, Callable[[Case], Any]]] = {  # arguments that are computed from model and data
+    "predictor": ("the limit of the flow", _predictor),
+    "samples": ("the number of rows", lambda case: len(case.X)),
+    "features": ("the number of columns", lambda case: case.X.shape[1]),
 }
-
-DERIVED = {
-    "predictor": "the limit of the flow",
-    "samples": "the number of rows",
-    "features": "the number of columns",
-}
+_ARGUMENTS = {"model", "X", "y", *DERIVED}

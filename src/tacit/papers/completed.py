@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import tacit
-from tacit.packages import is_installed
+from tacit.packages import is_installed, source_digest
 from tacit.papers.catalogue import folder_of, papers
 
 _LIBRARIES = ("numpy", "scipy", "jax", "matplotlib")
-_IGNORED = ("cli", "report")  # folders of Tacit that no figure depends on
 
 
 def made_with(key: str = "") -> dict[str, str]:
@@ -26,22 +24,8 @@ def made_with(key: str = "") -> dict[str, str]:
         "tacit": tacit.__version__,
         "python": platform.python_version(),
         **{name: version(name) for name in _LIBRARIES if is_installed(name)},
-        "source": _source(folder),
+        "source": source_digest(folder),
     }
-
-
-@cache
-def _source(paper: Path | None) -> str:
-    """A digest of Tacit's files, except command line and reports, and of the files of an external paper."""
-    root = Path(tacit.__file__).parent
-    found = hashlib.sha256()
-    for path in sorted(paper.rglob("*.py") if paper and not paper.is_relative_to(root) else ()):
-        found.update(f"{path.name}\0".encode() + path.read_bytes())
-    for path in sorted([*root.rglob("*.py"), *root.rglob("*.mplstyle")]):
-        place = path.relative_to(root)
-        if place.parts[0] not in _IGNORED:
-            found.update(f"{place.as_posix()}\0".encode() + path.read_bytes())
-    return found.hexdigest()[:16]
 
 
 def digest(content: bytes) -> str:

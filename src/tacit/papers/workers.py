@@ -1,38 +1,20 @@
-"""Make figures in several processes, each with one thread for linear algebra and its own JAX.
-
-A process reads orders from its standard input, one line of JSON per figure, and writes answers to its
-standard output. It ends when its input is closed, so no process survives if the main program is killed.
-"""
+"""Make figures in several processes, those that share data in the same one."""
 
 from __future__ import annotations
 
-import _thread
 import io
-import json
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from importlib import import_module
-from queue import SimpleQueue
 from typing import Any
 
 from tacit.errors import MissingDataError, MissingPackageError, TacitError
 from tacit.papers.reproduction import Entry, figures, reproduce
+from tacit.parallel.processes import Processes, WorkerDied
 
-_CHILD = """import json, sys
-sys.path[:] = json.loads(sys.argv[1])
-from tacit.papers.workers import serve
-serve()"""
-_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-_XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"  # one thread for JAX, as well
-_GRACE = 0.3  # seconds that a process has to finish writing before it is killed
 _Order = dict[str, Any]
 
 
@@ -80,130 +62,42 @@ def make_all(groups: Sequence[Sequence[_Order]], jobs: int) -> Generator[dict[st
 
     Closing the iterator ends the processes, even in the middle of a figure.
     """
-    events: SimpleQueue[dict[str, Any]] = SimpleQueue()
-    remaining = deque(groups)
-    count = 2 * sum(map(len, groups))
-    workers = [_Worker(remaining, events) for _ in range(min(jobs, len(remaining)))]
+    remaining = deque(deque(group) for group in groups)
+    with ExitStack() as stack:
+        idle = [stack.enter_context(Processes(1)) for _ in range(min(jobs, len(remaining)))]
+        busy: dict[Future[dict[str, Any]], tuple[Processes, str, deque[_Order]]] = {}
+
+        def begin(process: Processes, group: deque[_Order]) -> dict[str, Any]:
+            each = group.popleft()
+            busy[process.submit(_execute, each)] = process, each["key"], group
+            return {"begun": each["key"]}
+
+        while remaining or busy:
+            while idle and remaining:
+                yield begin(idle.pop(), remaining.popleft())
+            for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                process, key, group = busy.pop(future)
+                yield _answer_of(future, key)
+                if group:
+                    yield begin(process, group)
+                else:
+                    idle.append(process)
+
+
+def _answer_of(future: Future[dict[str, Any]], key: str) -> dict[str, Any]:
     try:
-        for worker in workers:
-            worker.start()
-        for _ in range(count):
-            yield events.get()
-    finally:
-        remaining.clear()
-        until = time.monotonic() + _GRACE
-        for worker in workers:
-            worker.dismiss()
-        for worker in workers:
-            worker.end(until)
-
-
-class _Worker(threading.Thread):
-    """A thread that sends orders to its own process, and starts a new process if that one dies."""
-
-    def __init__(self, remaining: deque[Sequence[_Order]], events: SimpleQueue[dict[str, Any]]):
-        super().__init__(daemon=True)
-        self.remaining, self.events = remaining, events
-        self.process: subprocess.Popen[str] | None = None
-        self.dismissed, self.lock = False, threading.Lock()
-
-    def run(self) -> None:
-        """Process groups until none remain."""
-        while not self.dismissed:
-            try:
-                group = self.remaining.popleft()
-            except IndexError:
-                return
-            for each in group:
-                self.events.put({"begun": each["key"]})
-                self.events.put(self._answer(each))
-
-    def _answer(self, each: _Order) -> dict[str, Any]:
-        """Send an order to the process and wait for its answer."""
-        with self.lock:
-            if self.dismissed:
-                return {"key": each["key"], "error": "it was cancelled"}
-            self.process = self.process or _start_process()
-        line = ""
-        with suppress(OSError, ValueError):  # the process has died, and its pipes are closed
-            assert self.process.stdin is not None and self.process.stdout is not None
-            print(json.dumps(each), file=self.process.stdin, flush=True)
-            line = self.process.stdout.readline()
-        if line.endswith("\n"):
-            return dict(json.loads(line))
-        with self.lock:
-            assert self.process is not None
-            status, self.process = _close(self.process), None
-        return {"key": each["key"], "error": f"the process that made it ended early (status {status})"}
-
-    def dismiss(self) -> None:
-        """Send no more orders and close the input of the process, so that it ends."""
-        with self.lock:
-            self.dismissed = True
-            if self.process is not None and self.process.stdin is not None:
-                with suppress(OSError):
-                    self.process.stdin.close()
-
-    def end(self, until: float) -> None:
-        """Wait for the process until a time, then kill it."""
-        if (process := self.process) is not None:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, until - time.monotonic()))
-            process.kill()
-        self.join()
-        if self.process is not None:
-            _close(self.process)
-
-
-def _close(process: subprocess.Popen[str]) -> int:
-    """Close the pipes of a process that has ended, and return its exit status."""
-    for pipe in (process.stdin, process.stdout):
-        with suppress(OSError):
-            if pipe is not None:
-                pipe.close()
-    return process.wait()
-
-
-def _start_process() -> subprocess.Popen[str]:
-    """Start a process in its own session, so that only the main program receives interrupts."""
-    flags = f"{os.environ.get('XLA_FLAGS', '')} {_XLA_FLAG}".strip()
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", _CHILD, json.dumps(sys.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "XLA_FLAGS": flags},
-        start_new_session=True,
-    )
-
-
-def serve() -> None:
-    """Read orders and write answers, until the input is closed (the main loop of a process)."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # redirects what libraries print away from the pipe of the answers
-    orders: SimpleQueue[_Order] = SimpleQueue()
-    with suppress(KeyboardInterrupt, BrokenPipeError):
-        threading.Thread(target=_listen, args=(orders,), daemon=True).start()
-        while True:
-            print(json.dumps(_execute(orders.get())), file=answers, flush=True)
-    os._exit(0)
-
-
-def _listen(orders: SimpleQueue[_Order]) -> None:
-    """Queue the orders; end the process when its input is closed."""
-    for line in sys.stdin:
-        orders.put(json.loads(line))
-    _thread.interrupt_main()
-    time.sleep(_GRACE)
-    os._exit(0)  # the main thread is busy in compiled code, which an interrupt does not reach
+        return future.result()
+    except WorkerDied as error:
+        reason = f"the process that made it ended early (status {error.status})"
+        return {"key": key, "error": reason}
 
 
 def _execute(each: _Order) -> dict[str, Any]:
     """The answer to an order, with everything that was printed meanwhile."""
     printed = io.StringIO()  # not a terminal, so no progress bars are shown
     with redirect_stdout(printed), redirect_stderr(printed):
-        import_module(each.pop("module"))
-        (entry,) = figures(each.pop("key"))
-        found = answer(entry, **each)
+        options = dict(each)
+        import_module(options.pop("module"))
+        (entry,) = figures(options.pop("key"))
+        found = answer(entry, **options)
     return {**found, "said": printed.getvalue()}

@@ -11,11 +11,11 @@ from tacit.data.arrays import Float, Index
 from tacit.errors import NoPotentialError
 from tacit.models.model import Model
 from tacit.results.delegation import delegate
-from tacit.results.result import Drawn, Labelled, Result, numbered
+from tacit.results.result import Labelled, Pictured, Summarized
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(Result):
+class Audit(Summarized, Pictured):
     """The start of a flow of depth 2 that ends at given weights.
 
     Gradient flow conserves w₊w₋, and changes ½·log(w₊/w₋) only by combinations of the rows of X. The weights
@@ -76,26 +76,6 @@ class Audit(Result):
     def explained(self) -> bool:
         """Whether a flow from one scale explains the end: shift below 1%, scales within a factor of 1.5."""
         return bool(not len(self.dead) and self.shift_share < _SHARE and self.spread < _SPREAD)
-
-    def summary(self) -> str:
-        """Describe the result in a few lines of text.
-
-        Returns
-        -------
-        str
-            Scale, shift, and whether a flow from one scale ends at these weights.
-        """
-        return str(delegate(self, "summary", self.features))
-
-    def picture(self) -> Drawn:
-        """Draw scale and shift of every coordinate.
-
-        Returns
-        -------
-        Drawn
-            The picture that `plot` writes.
-        """
-        return self._draw(numbered(self.features, len(self.scale)))
 
     def _arrays(self) -> Labelled:
         return {name: (("feature",), getattr(self, name)) for name in ("scale", "shift", "predictor")}

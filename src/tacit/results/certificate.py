@@ -9,7 +9,7 @@ from typing import Any
 from tacit.data.arrays import Float
 from tacit.data.json_values import as_json
 from tacit.data.status import Status
-from tacit.results.result import Drawn, Labelled, Result
+from tacit.results.result import Labelled, Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +75,6 @@ class Certificate(Result):
         if self.problem == "margin":
             line += f", complementarity = {self.complementarity:.1e}"
         return f"{line}; error = {self.error:.1e} (estimated distance to the solution)"
-
-    def picture(self) -> Drawn:
-        """Draw the multipliers of the samples."""
-        return self._draw()
 
     def _arrays(self) -> Labelled:
         return {"dual": (("sample",), self.dual)}

@@ -192,8 +192,8 @@ class Limit(Summarized, Pictured):
         """The area under the training loss of gradient flow, ∫₀^∞ L dt with L = 1/(2N)·‖Xw − y‖².
 
         It is Q(w)/(2c) if the flow is d∇Q/dt = c·Xᵀ(y − Xw)/N: known before training. c = 4 for `Diagonal` of
-        depth 2, and D(D−2)·scale^{D−2} for larger depths. A biased start has the Bregman divergence in place
-        of Q. With training=…, the area of gradient flow from the effective start.
+        depth 2, and D(D−2)·scale^{D−2} for larger depths. For a biased start, the Bregman divergence replaces
+        Q. With training=…, the area of gradient flow from the effective start.
         """
         limit = self.inside or self
         form = limit.model.mirror_form(len(limit.predictor)) if isinstance(limit.model, Model) else None

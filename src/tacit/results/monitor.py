@@ -14,7 +14,6 @@ from tacit.data.json_values import as_json
 from tacit.errors import InputError
 from tacit.networks.monitored_kernel import MonitoredKernel
 from tacit.networks.network import Network
-from tacit.results.delegation import delegate
 from tacit.results.result import Drawn, Labelled, Result
 
 _PER_DECADE = 8  # records per factor of 10 in the step
@@ -55,7 +54,7 @@ class Monitor(Result):
 
     See Also
     --------
-    probe : The regime of a network, from a short training run of its own.
+    probe : The regime of a network, from a separate short training run.
 
     Examples
     --------
@@ -208,10 +207,6 @@ class Monitor(Result):
     def balance(self) -> dict[str, Float]:
         """‖W_{l+1}‖² − ‖W_l‖² of consecutive layers, at each record."""
         return self._tables("balance")
-
-    def summary(self) -> str:
-        """A table of about a dozen records."""
-        return str(delegate(self, "summary"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""

@@ -137,10 +137,6 @@ class SweepingPath(AlongMu):
         """The events: where the support changes."""
         return self.events
 
-    def summary(self) -> str:
-        """Describe the process in one line of text."""
-        return str(delegate(self, "summary"))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
         return {

@@ -17,7 +17,7 @@ from tacit.losses import Loss
 from tacit.networks.measurements import Measured, ProbeProblem
 from tacit.networks.network import Network
 from tacit.results.delegation import delegate
-from tacit.results.result import Drawn, Labelled, Result
+from tacit.results.result import Labelled, Result
 
 _NUMBERS = ("linearization_gap", "kernel_distance", "distance_to_rich", "scale_criterion")
 
@@ -184,10 +184,6 @@ class Probe(Result):
         found: Probe = delegate(self, "doubled")
         return found
 
-    def summary(self) -> str:
-        """The regime, the measurements behind it, and how to change it."""
-        return str(delegate(self, "summary"))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
         trained = self.measured.trained
@@ -222,10 +218,6 @@ class Probe(Result):
             "outputs": (("held_out_sample", "output"), self.measured.outputs),
             "linearized_outputs": (("held_out_sample", "output"), self.measured.linearized_outputs),
         }
-
-    def picture(self) -> Drawn:
-        """Draw the spectrum, the training run, held-out outputs and layers."""
-        return self._draw()
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,10 +298,6 @@ class ProbeSweep(Result):
             f"ProbeSweep({', '.join(f'{s:g}: {r}' for s, r in zip(self.scales, self.regimes, strict=True))})"
         )
 
-    def summary(self) -> str:
-        """A table with one line for each scale."""
-        return str(delegate(self, "summary"))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
         content = {
@@ -327,7 +315,3 @@ class ProbeSweep(Result):
             **{name: (("scale",), self._of(name)) for name in _NUMBERS},
             "reached": (("scale",), self.reached.astype(np.int8)),
         }
-
-    def picture(self) -> Drawn:
-        """Draw the linearization gap and the kernel distance against the scale."""
-        return self._draw()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,9 +29,7 @@ class Drawn(Protocol):
 
 
 class Result:
-    """Base class of results. Subclasses implement `_arrays` and `to_dict`; functions in `show` draw them."""
-
-    picture: Callable[..., Drawn]
+    """Base class of results. Subclasses implement `_arrays` and `to_dict`; `show` describes and draws it."""
 
     def _arrays(self) -> Labelled:
         """Arrays by name, each with the names of its axes."""
@@ -52,6 +50,20 @@ class Result:
     def _values(self, *names: str) -> dict[str, Any]:
         """Attributes as plain numbers, text and lists."""
         return {name: _plain(getattr(self, name)) for name in names}
+
+    def summary(self) -> str:
+        """Describe the result in a few lines of text."""
+        return str(delegate(self, "summary"))
+
+    def picture(self) -> Drawn:
+        """Draw the result.
+
+        Returns
+        -------
+        Drawn
+            The picture that `plot` writes.
+        """
+        return self._draw()
 
     def _draw(self, *arguments: Any, **options: Any) -> Drawn:
         """Call the registered function that draws this kind of result."""

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.results.delegation import delegate
-from tacit.results.result import Drawn, Labelled, Result
+from tacit.results.result import Labelled, Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +60,6 @@ class Risk(Result):
         """(mean of the simulated risks)/risk − 1, and its standard error."""
         ratios = self.simulated / self.risk
         return float(ratios.mean() - 1), float(ratios.std(ddof=1) / np.sqrt(len(ratios)))
-
-    def picture(self) -> Drawn:
-        """Draw the risks of the simulated data sets, and the prediction.
-
-        Returns
-        -------
-        Drawn
-            The picture that `plot` writes.
-        """
-        return self._draw()
-
-    def summary(self) -> str:
-        """Describe the prediction and the scatter in a few lines of text."""
-        return str(delegate(self, "summary"))
 
     def _arrays(self) -> Labelled:
         return {"signal": (("feature",), self.signal), "simulated": (("draw",), self.simulated)}

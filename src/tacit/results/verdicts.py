@@ -86,7 +86,7 @@ class Verdict:
     assumptions : tuple of Assumption
         Its conditions.
     bounds : tuple of Bound
-        Its conclusions. If the theorem does not apply, those that can be computed are reported all the same.
+        Its conclusions. If the theorem does not apply, those that can be computed are reported nevertheless.
     printed : str or None
         The statement printed in the paper, if it differs.
     error : str or None
@@ -237,7 +237,7 @@ class Verdicts(tuple[Verdict, ...]):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy with the keyword arguments, which the constructor of tuple does not know."""
+        """Pickle and copy with the keyword arguments, which the constructor of tuple does not accept."""
         names = ("model", "refused", "refusals", "not_asked", "data")
         made = partial(Verdicts, **{name: getattr(self, name) for name in names})
         return made, ((*self, *self.others),)

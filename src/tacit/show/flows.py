@@ -62,7 +62,8 @@ def _time(trajectory: Trajectory) -> tuple[Float, str]:
 
 
 def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
-    """Use a logarithmic axis if the values span two decades, from where the accuracy begins to change."""
+    """Use a logarithmic axis if the values span two decades; it begins where the accuracy begins to
+    change."""
     if values is accuracy and accuracy[-1] < 100:
         return
     finite = np.isfinite(values)

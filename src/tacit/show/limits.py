@@ -11,10 +11,13 @@ from tacit.data.arrays import Float, Index
 from tacit.data.printable import label
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit, OtherScales
+from tacit.results.limits import Limits
 from tacit.results.margin import Margin
 from tacit.show.figures import KERNEL, RICH, Picture
+from tacit.show.text import aligned
 
 _SHOWN = 24  # coordinates
+_CERTIFICATE = ("stationarity", "feasibility", "error")
 _FLAT = 0.05  # least range of the distance axis, so that round-off is not magnified
 
 
@@ -97,3 +100,39 @@ def _draw_distances(scales: OtherScales, ax: Any) -> None:
         ylim=(0, 1.35 * highest),  # space for the legend
     )
     ax.legend(loc="upper left", frameon=True, framealpha=1.0, edgecolor="none")
+
+
+def limits_report(result: Limits) -> str:
+    """Summarize many limits: their number, the certificates, and which are not certified."""
+    good = result.converged
+    worst = {name: getattr(result, name)[good].max(initial=0.0) for name in _CERTIFICATE}
+    shape = " × ".join(f"{size:,}" for size in result.shape)
+    lines = {
+        "problems": f"{shape}, {result.duals.shape[1]:,} samples × {result.predictors.shape[1]:,} features",
+        "certified": f"{int(good.sum()):,} of {len(result):,}",
+        "certificate": ", ".join(f"largest {name} = {value:.0e}" for name, value in worst.items()),
+        "singly": f"{len(result.singly):,} of {len(result):,} were solved one by one",
+        "computed": f"{result.seconds:.2g} s on the {result.device.upper()}",
+    }
+    if result.reason:
+        lines["NOT CONVERGED"] = result.reason
+    return aligned(lines)
+
+
+def limits_picture(result: Limits) -> Picture:
+    """A picture of the norms of the predictors, and of their errors, by the number of the problem."""
+
+    def draw(axes: Any) -> None:
+        number, good = np.arange(len(result)), result.converged
+        size = np.abs(result.predictors)
+        axes[0].plot(number, size.sum(axis=1), ".", color=RICH, label=r"$\|w\|_1$")
+        axes[0].plot(number, np.sqrt((size**2).sum(axis=1)), ".", color=KERNEL, label=r"$\|w\|_2$")
+        axes[0].set(xlabel="problem (numbered from 0)", ylabel="norm of the predictor", yscale="log")
+        axes[0].legend(loc="best")
+        for chosen, color, name in ((good, KERNEL, "certified"), (~good, RICH, "not certified")):
+            if chosen.any():
+                axes[1].plot(number[chosen], result.error[chosen], ".", color=color, label=name)
+        axes[1].set(xlabel="problem (numbered from 0)", ylabel="estimated relative error", yscale="log")
+        axes[1].legend(loc="best")
+
+    return Picture(draw, {"figsize": (8.4, 3.4), "ncols": 2}, "limits")

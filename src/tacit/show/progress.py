@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
@@ -31,10 +31,16 @@ def announcing() -> Iterator[None]:
         _told.reset(token)
 
 
-def progress(items: Sequence[T], label: str = "") -> Iterable[T]:
-    """Iterate over the items with a progress bar if standard error is a terminal."""
-    shown = _with_bar(items, label) if _watched() else items
-    return _announced(shown, len(items), label) if _told.get() else shown
+def progress(items: Iterable[T], label: str = "", count: int | None = None) -> Iterable[T]:
+    """Iterate over the items with a progress bar if standard error is a terminal.
+
+    count: the number of items, if they have no length.
+    """
+    if count is None:
+        assert isinstance(items, Sized)
+        count = len(items)
+    shown = _with_bar(items, label, count) if _watched() else items
+    return _announced(shown, count, label) if _told.get() else shown
 
 
 def _announced(items: Iterable[T], count: int, label: str) -> Iterator[T]:
@@ -57,11 +63,12 @@ def _watched() -> bool:
     return bool(sys.stderr and sys.stderr.isatty())
 
 
-def _with_bar(items: Sequence[T], label: str) -> Iterator[T]:
+def _with_bar(items: Iterable[T], label: str, count: int) -> Iterator[T]:
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(items, description=label or "working", console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    yield from track(items, label or "working", total=count, console=console, transient=True)
 
 
 class Meter:

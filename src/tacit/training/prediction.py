@@ -28,8 +28,8 @@ from tacit.training.inertia import DENSE, integrate_inertia
 from tacit.training.settings import Training, attenuation
 
 EXACT, SECOND, LEADING = "exact", "second order in the step", "leading order in the noise"
-# λ·sharpness from which on inertia is integrated for more features than an implicit method can afford: below
-# it, where the error of J is at most 10% of the shift, an explicit method would take too long.
+# λ·sharpness above which inertia is integrated even for many features, by an explicit method. Below it, this
+# would take too long, and the error of J is at most 10% of the shift.
 _INERTIAL = 0.1
 
 

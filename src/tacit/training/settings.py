@@ -47,7 +47,7 @@ class Training:
         Weight decay λ ≥ 0: the gradient of λ/2·‖w‖² is added to that of the loss. A function of time may
         return different values at different times.
     decay_time : float, optional
-        The time from which on the decay is 0. By default it stays on.
+        The time after which the decay is 0. By default it stays on.
     label_noise : float, optional
         δ: in the first noise_steps steps, every target is y ± δ, with random signs.
     noise_steps : int, optional

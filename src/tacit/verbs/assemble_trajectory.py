@@ -30,7 +30,8 @@ def assemble(
     begun: float,
     area: Callable[[], float],
 ) -> Trajectory:
-    """Make the trajectory of a recording. problem: before it was restricted to what the model can fit."""
+    """Make the trajectory of a recording. problem: the one before the restriction to the part that the model
+    can fit."""
     start = form.observe(form.begin())
     seen = [form.observe(state) for state in recording.states]
     shares = None if seen[0].shares is None else np.array([each.shares for each in seen])

@@ -207,25 +207,19 @@ class _Loop:
         if not grown < _BLOWN_UP or not np.isfinite(now.W).all():
             return self._diverged()
         if now.steps >= self.first_end and self._reached(residual, relative):
-            return _Ending(Status.REACHED, self._goal(relative))
+            vanished = "the gradient with weight decay vanished"
+            reached = f"reached relative residual {relative:.2g}"
+            return _Ending(Status.REACHED, vanished if self.settings.decay_stays else reached)
+        here = f"at relative residual {relative:.2g}"
         if not more:
-            return _Ending(Status.STALLED, f"the given batches ended, at relative residual {relative:.2g}")
-        if (
-            np.array_equal(now.W, self.safe.W)
-            and np.array_equal(now.V, self.safe.V)
-            and now.steps >= self.first_end
-        ):
-            return _Ending(
-                Status.STATIONARY,
-                f"the steps no longer change the weights, at relative residual {relative:.2g}",
-            )
+            return _Ending(Status.STALLED, f"the given batches ended, {here}")
+        still = np.array_equal(now.W, self.safe.W) and np.array_equal(now.V, self.safe.V)
+        if still and now.steps >= self.first_end:
+            return _Ending(Status.STATIONARY, f"the steps no longer change the weights, {here}")
         self.safe = now.copy()
         if now.steps >= self.max_steps:
-            return _Ending(
-                Status.STALLED,
-                f"stopped after {now.steps:,} steps at relative residual {relative:.2g}; "
-                "max_steps allows more",
-            )
+            spent = f"stopped after {now.steps:,} steps {here}; max_steps allows more"
+            return _Ending(Status.STALLED, spent)
         return None
 
     def _reached(self, residual: Float, relative: float) -> bool:
@@ -241,20 +235,11 @@ class _Loop:
         pull = d.pair.rate * np.array([g, -g]) * W ** (d.pair.depth - 1) + decay * W
         return float(np.linalg.norm(pull) / (np.linalg.norm(decay * W) or 1.0))
 
-    def _goal(self, relative: float) -> str:
-        if self.settings.decay_stays:
-            return "the gradient with weight decay vanished"
-        return f"reached relative residual {relative:.2g}"
-
     def _diverged(self) -> _Ending:
         steps = self.descent.state.steps
         self.descent.state = self.safe
-        return _Ending(
-            Status.STALLED,
-            f"diverged within {steps:,} steps: the residual grew {_BLOWN_UP:.0e} times or left the "
-            "floating-point range; "
-            "choose a smaller step",
-        )
+        grown = f"the residual grew {_BLOWN_UP:.0e} times or left the floating-point range"
+        return _Ending(Status.STALLED, f"diverged within {steps:,} steps: {grown}; choose a smaller step")
 
 
 def _finite(steps: float) -> float:

@@ -284,8 +284,9 @@ def _design(model: Any, given: Any, X: Any, intercept: bool, standardize: bool) 
 def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:
     if intercept and loss.separating:
         raise InputError(
-            f"intercept is not available for the {loss.name}: the optimal intercept has no closed form, and "
-            "a flow of its own would depend on its initialization and speed. Leave intercept out, or call "
+            f"intercept is not available for the {loss.name}: the optimal intercept has no closed "
+            "form, and a separate flow for it would depend on its initialization and speed. Leave "
+            "intercept out, or call "
             "tacit.margin_path or tacit.max_margin with intercept=True, which compute limits of such flows"
         )
     if intercept and loss.classes:

@@ -20,6 +20,7 @@ from tacit.results.limit import Limit
 from tacit.solvers.table import Family, table_row
 from tacit.training.settings import Training
 from tacit.verbs.flow import flow
+from tacit.verbs.many import solve_many
 from tacit.verbs.predict_training import check_training, trained_limit
 
 
@@ -33,6 +34,7 @@ def limit(
     standardize: bool = False,
     least_squares: bool = False,
     training: Training | None = None,
+    device: str = "cpu",
 ) -> Limit:
     """Compute the limit of gradient flow on the square loss: argmin Q(w) subject to X w = y.
 
@@ -60,12 +62,15 @@ def limit(
         Apply Q to the weights of features divided by their standard deviation (constant features are not
         divided). The predictor belongs to the original features.
     least_squares : bool, optional
-        If X w = y has no solution, compute the limit of the flow all the same: the least-squares solution of
+        If X w = y has no solution, compute the limit of the flow nevertheless: the least-squares solution of
         minimum Q. The y of the result is then its fit.
     training : Training, optional
         Predict where this training ends instead of gradient flow, for `Diagonal` and `UntiedDiagonal`. The
         result also has `order`, `distance_to_flow`, `prediction_error` and `edge`; its model is the effective
         start, from which gradient flow ends at the predicted end of the training.
+    device : str, optional
+        "gpu" solves one large problem of a diagonal network on a GPU, by the program of `tacit.limits`;
+        "auto" does so if there is one. Without intercept, standardize, least_squares and training.
 
     Returns
     -------
@@ -81,6 +86,8 @@ def limit(
     NoPotentialError
         If no potential is known, as for networks in general and for factorizations whose measurements do not
         commute, or if no theory covers the training.
+    MissingDeviceError
+        If device is "gpu" and JAX finds none.
 
     See Also
     --------
@@ -110,6 +117,9 @@ def limit(
     """
     check_model("limit(model, X, y)", model, X, y)
     check_tolerance(tol)
+    if device != "cpu":
+        _check_plain(device, intercept, standardize, least_squares, training)
+        return solve_many(model, X, y, tol, device, limit)[0]
     begun, names, family = time.perf_counter(), feature_names(X), table_row(model)
     check_units(model, intercept, standardize)
     checked, y = family.as_data(model, X, y)
@@ -127,6 +137,14 @@ def limit(
         found = family.limit(model, design.features, targets, design.samples, tol, flow)
     found = found if design.plain else _in_original_units(found, design, y)
     return replace(found, features=names, seconds=time.perf_counter() - begun)
+
+
+def _check_plain(device: str, *options: Any) -> None:
+    if any(options):
+        raise InputError(
+            f"device={device!r} solves X w = y as it is: leave out intercept, standardize, least_squares and "
+            "training, or use device='cpu'"
+        )
 
 
 def _in_original_units(found: Limit, design: Design, y: Float) -> Limit:

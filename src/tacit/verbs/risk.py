@@ -48,7 +48,8 @@ def risk(
         τ² = (noise² + R)/N,   R = Σ_j E(η(b*_j + τZ) − b*_j)²,   Σ_j E η'(b*_j + τZ) = N,   η = (I + cq')⁻¹
 
     State evolution is exact as N and d grow with a fixed ratio. At finite sizes it is biased by a few
-    percent, and the risk of a single data set scatters by much more (15% to 40% for N between 320 and 40).
+    percent, and the risk of a single data set has a much larger scatter (15% to 40% for N between 320 and
+    40).
     The scatter is therefore always measured: by the limits on `draws` simulated data sets.
 
     Parameters

@@ -25,8 +25,8 @@ KEYS = ["fig7.2", "neuron-limits", "proposition1", "theorem3", "warp"]
 SMALL = {
     "fig7.2": {"points": 12, "sweep": 5},
     "neuron-limits": {"scales": [0.5], "shapes": [0.2], "slopes": [1.0, 0.3], "marks": 1, "points": 12},
-    "proposition1": {"samples": 2, "features": 4, "widths": [1, 7], "scales": [0.01, 2.0], "tips": 4},
-    "theorem3": {"samples": 3, "features": 6, "widths": [3], "seeds": 1, "scales": 4},
+    "proposition1": {"widths": [1, 7], "scales": [0.01, 2.0], "tips": 4},
+    "theorem3": {"widths": [3], "seeds": 1, "scales": 4},
     "warp": {"along": 6, "marks": 3},
 }
 

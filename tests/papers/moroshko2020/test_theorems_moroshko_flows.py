@@ -126,7 +126,7 @@ class TestSolutions:
     def test_integrals_that_need_too_many_states_are_no_case(self, monkeypatch):
         monkeypatch.setattr(exponential_flow, "_MOST", 200)
         verdict = ask("lemma12", 4, math.exp(-19.6), TWO)
-        assert verdict.holds is None and "near enough" in verdict.because
+        assert verdict.holds is None and "close enough" in verdict.because
 
     def test_polynomials_through_uneven_nodes_are_integrated_exactly(self):
         clock = np.cumsum(np.random.default_rng(0).uniform(0.1, 1, 30))

@@ -201,7 +201,7 @@ class TestSaddle:
     @pytest.mark.parametrize("seed", range(3))
     @pytest.mark.parametrize("depth", [2, 2.4, 3, 7])
     def test_both_bounds_at_any_scale(self, depth, seed):
-        """Also at large scales, where nothing is known about the growth."""
+        """This includes large scales, at which the growth is unknown."""
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((5, 12)) * np.exp(rng.standard_normal(12))
         escape = saddle.Escape(X, rng.standard_normal(5), depth)

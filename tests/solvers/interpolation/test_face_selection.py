@@ -49,7 +49,7 @@ def test_a_general_optimizer_finds_nothing_better(depth):
 
 
 def test_coordinates_that_no_member_has_are_zero():
-    """v₀ + v₁ = 1 and v₀ + v₁ + v₂ = 1 leave nothing for v₂."""
+    """v₀ + v₁ = 1 and v₀ + v₁ + v₂ = 1 force v₂ = 0."""
     A, y = np.array([[1.0, 1, 0], [1, 1, 1]]), np.array([1.0, 1])
     support, inside = support_of(A, y)
     assert support.tolist() == [0, 1]

@@ -94,7 +94,8 @@ class TangentSquare(_Tangent):
         size = max(residual.max(), float(np.abs(self.y).max()))
         if residual[~fixed].max(initial=0.0) > _ROUNDING * size:
             return
-        if residual[fixed].max(initial=0.0) <= _NULL * size:  # nothing is left in the null space of K
+        # no component remains in the null space of K
+        if residual[fixed].max(initial=0.0) <= _NULL * size:
             raise Rounded
         raise Rest(TANGENT_SINGULAR, minimum=True)
 

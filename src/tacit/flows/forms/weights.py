@@ -203,7 +203,8 @@ class WeightFlow(Form):
         return full
 
     def after(self, segment: Segment) -> Stepper | None:
-        """Check for rest at growing intervals; the criterion is the change over as much time again."""
+        """Check for rest at growing intervals; the criterion is the change over another interval of the same
+        length."""
         if segment.end >= _LATER * self._checked_at:
             self._checked_at = segment.end
             self._check_stall(segment.last)

@@ -148,10 +148,8 @@ class NeuronContours:
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The minimum, convexity, and the three limits in Section 7.2."""
         size = data.q.max(("w1", "w2"))
-        yield at_most(1e-10).claim(
-            "q is the formula of Theorem 2, up to a constant and its round-off (largest difference)",
-            (np.abs(data.q - data.printed) / size).max(),
-        )
+        text = "q is the formula of Theorem 2, up to a constant and its round-off (largest difference)"
+        yield at_most(1e-10).claim(text, (np.abs(data.q - data.printed) / size).max())
         yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", data.gradient.max())
         text = "q has its minimum at w̃(0) (smallest q − q(w̃(0)))"
         yield at_least(0).claim(text, least(data.printed.values))

@@ -28,6 +28,8 @@ from tacit.papers.reproduction import presets
 from tacit.potentials import Bregman, Power
 from tacit.show.figures import MUTED, RICH
 
+_SAMPLES, _FEATURES = 3, 6
+
 
 def balanced(theta: Float, width: int, rng: np.random.Generator) -> tuple[Float, Float]:
     """W = √‖θ‖·θ̂cᵀ and a = √‖θ‖·c with |c| = 1: aᵀa = WᵀW and Wa = θ, units of both signs."""
@@ -46,8 +48,6 @@ def tipped(inner: Float, outer: Float, by: float, rng: np.random.Generator) -> F
 @figure(
     "azulay2021/proposition1",
     **presets(
-        samples=(3, 3),
-        features=(6, 6),
         widths=([1, 3, 30], [1, 2, 5, 20, 100, 500]),
         scales=([0.01, 1.0], [0.001, 0.01, 0.1, 1.0, 10.0]),
         tips=(4, 9),
@@ -65,24 +65,15 @@ class StrictlyBalanced:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        widths: list[int],
-        scales: list[float],
-        tips: int,
-        *,
-        seed: int,
-        progress: Progress,
+        self, widths: list[int], scales: list[float], tips: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Train networks of every width and scale in two ways, and networks that are not balanced."""
         rng = np.random.default_rng(seed)
-        problem = draw_problem(samples, features, rng)
-        direction = unit_vector(features, rng)
+        problem, direction = draw_problem(_SAMPLES, _FEATURES, rng), unit_vector(_FEATURES, rng)
         fine = np.logspace(np.log10(min(scales)) - 0.3, np.log10(max(scales)) + 0.3, 60)
         theory = [gap(_proposition(problem, alpha * direction), problem.smallest) for alpha in fine]
         raw, flow, ways = (np.empty((len(scales), len(widths))) for _ in range(3))
-        ends = np.empty((len(scales), len(widths), features))
+        ends = np.empty((len(scales), len(widths), _FEATURES))
         for j in progress(range(len(widths)), "widths"):
             for i, alpha in enumerate(scales):
                 inner, outer = balanced(alpha * direction, widths[j], rng)
@@ -98,7 +89,7 @@ class StrictlyBalanced:
                 **variables("scale width", raw=raw, flow=flow, distance=ways, across=across),
                 "theory": ("fine", theory),
                 **_imbalanced(problem, direction, tips, rng),
-                "far": ("draw", _far(samples, features, rng)),
+                "far": ("draw", _far(rng)),
             },
             coords={"scale": scales, "width": widths, "fine": fine},
         )
@@ -141,19 +132,15 @@ class StrictlyBalanced:
         for text, found in differences.items():
             flown = at_most(1e-8, "a hundred times the residual at which flows stop")
             yield flown.claim(text, found.max(skipna=False))
-        yield at_least(2, "a multiple").claim(
-            "w̃(0) matters: the distance to the minimum-norm solution grows with the scale (factor)",
-            data.distance[-1].min() / data.distance[0].max(),
-        )
+        text = "w̃(0) matters: the distance to the minimum-norm solution grows with the scale (factor)"
+        yield at_least(2, "a multiple").claim(text, data.distance[-1].min() / data.distance[0].max())
         small = data.tip.values <= 0.1
         yield within(1.9, 2.1, "distinguishes 2 from other powers").claim(
             "small imbalance moves the end quadratically (fitted exponent)",
             exponent(data.tip.values[small], data.tipped.values[small]),
         )
-        yield at_least(0.1, "a tenth of the predictor").claim(
-            "large imbalance moves it far (distance, factor 3, mean over starts and data)",
-            data.far.mean(skipna=False),
-        )
+        text = "large imbalance moves it far (distance, factor 3, mean over starts and data)"
+        yield at_least(0.1, "a tenth of the predictor").claim(text, data.far.mean(skipna=False))
 
 
 def _proposition(problem: Regression, start: Float) -> Float:
@@ -161,13 +148,13 @@ def _proposition(problem: Regression, start: Float) -> Float:
     return tacit.limit(Bregman(Power(1.5), start), problem.X, problem.y).predictor
 
 
-def _far(samples: int, features: int, rng: np.random.Generator) -> Float:
+def _far(rng: np.random.Generator) -> Float:
     """Distances from the minimum, for networks whose imbalance is three times as large as their weights, each
     with its own data and start. Single networks differ by factors of ten.
     """
     found = []
     for _ in range(32):
-        problem, direction = draw_problem(samples, features, rng), unit_vector(features, rng)
+        problem, direction = draw_problem(_SAMPLES, _FEATURES, rng), unit_vector(_FEATURES, rng)
         found.append(_distance(problem, direction, balanced(direction, 8, rng), 3.0, rng))
     return np.array(found)
 

@@ -83,14 +83,12 @@ class RegimeMap:
         share, root = data.share.values, data.root.values
         order = np.argsort(root, axis=None)
         falls = [largest_fall(level.ravel()[order]) for level in share]
-        yield at_most(1e-6).claim(
-            "at each accuracy √k alone determines the regime (largest decrease along it)", max(falls)
-        )
+        text = "at each accuracy √k alone determines the regime (largest decrease along it)"
+        yield at_most(1e-6).claim(text, max(falls))
         middle = np.argmin(np.abs(np.log(data.scale.values)))
         rise = share[1, -1, middle] - share[1, 0, middle]
-        yield at_least(0.5).claim(
-            "at scale 1 and γ̃ = 100 shape alone changes the regime from rich to kernel (increase)", rise
-        )
+        text = "at scale 1 and γ̃ = 100 shape alone changes the regime from rich to kernel (increase)"
+        yield at_least(0.5).claim(text, rise)
         past = data.root.values / data.accuracy.values[1] < 1  # beyond the kernel regime at γ̃ = 100
         moves = (share[1] - share[-1])[past]
         text = "beyond the kernel regime more accuracy moves towards ℓ1 (smallest change)"

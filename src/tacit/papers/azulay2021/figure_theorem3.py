@@ -26,16 +26,14 @@ from tacit.papers.measures import exponent, ratio, variables
 from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 
-SHRUNK = (
-    "both layers",
-    "the inner layer",
-    "the output layer",
-)  # the weights that vanish together with ‖w̃_i(0)‖
+# The weights that vanish together with ‖w̃_i(0)‖.
+SHRUNK = ("both layers", "the inner layer", "the output layer")
+_SAMPLES, _FEATURES = 4, 10
 
 
 @figure(
     "azulay2021/theorem3",
-    **presets(samples=(4, 4), features=(10, 10), widths=([2, 20], [2, 10, 100]), seeds=(2, 3), scales=(4, 9)),
+    **presets(widths=([2, 20], [2, 10, 100]), seeds=(2, 3), scales=(4, 9)),
     figsize=(8.0, 3.2),
     ncols=2,
     seconds=12,
@@ -49,25 +47,17 @@ class VanishingWeights:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        widths: list[int],
-        seeds: int,
-        scales: int,
-        *,
-        seed: int,
-        progress: Progress,
+        self, widths: list[int], seeds: int, scales: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Train Gaussian networks of every standard deviation, and one network scaled down in three ways."""
         rng = np.random.default_rng(seed)
-        problem = draw_problem(samples, features, rng)
+        problem = draw_problem(_SAMPLES, _FEATURES, rng)
         sigma = np.logspace(-4, 0, scales)
         shape = (len(widths), seeds, scales)
         distance, formula, first = np.empty(shape), np.empty(shape), np.empty(shape)
         for j in progress(range(len(widths)), "widths"):
             for k in range(seeds):
-                drawn = _draw_layers(features, widths[j], rng)
+                drawn = _draw_layers(widths[j], rng)
                 first[j, k] = sigma * first_order(problem, *drawn)
                 for i, size in enumerate(sigma):
                     inner, outer = size * drawn[0], size * drawn[1]
@@ -76,7 +66,7 @@ class VanishingWeights:
         return xr.Dataset(
             {
                 **variables("width draw sigma", distance=distance, formula=formula, first_order=first),
-                **_three_ways(problem, _draw_layers(features, 2, rng), scales),
+                **_three_ways(problem, _draw_layers(2, rng), scales),
             },
             coords={"width": widths, "sigma": sigma, "way": list(SHRUNK)},
         )
@@ -159,8 +149,8 @@ def _distance(problem: Regression, inner: Float, outer: Float) -> float:
     return gap(follow(tacit.LinearNetwork(inner, outer[None]), problem)[0], problem.smallest)
 
 
-def _draw_layers(features: int, width: int, rng: np.random.Generator) -> tuple[Float, Float]:
-    return rng.standard_normal((features, width)), rng.standard_normal(width)
+def _draw_layers(width: int, rng: np.random.Generator) -> tuple[Float, Float]:
+    return rng.standard_normal((_FEATURES, width)), rng.standard_normal(width)
 
 
 def _three_ways(problem: Regression, layers: tuple[Float, Float], scales: int) -> dict[str, Any]:

@@ -126,9 +126,8 @@ class TwoClocks:
         text = "and end at the limit of Theorem 2 (distance)"
         yield at_most(1e-6).claim(text, apart(data.predictor[-1], data.limit))
         bent = data.violation.values
-        yield at_least(0.1).claim(
-            "H is not a Hessian at any point of the curve (smallest violation)", least(bent[0])
-        )
+        text = "H is not a Hessian at any point of the curve (smallest violation)"
+        yield at_least(0.1).claim(text, least(bent[0]))
         yield at_most(1e-8).claim("gH is a Hessian along the curve (largest violation)", bent[1].max())
         text = "∇Q moves in the span of the samples (largest part outside)"
         yield at_most(1e-8).claim(text, data.outside.max())
@@ -144,12 +143,7 @@ def _draw_curve(data: xr.Dataset, ax: Any) -> None:
     ax.plot(w[:, 0], w[:, 1], color="0.75", lw=3.5, solid_capstyle="round", label="flow in $t$")
     ax.plot(data.warped[:, 0], data.warped[:, 1], color="k", lw=0.8, label=r"flow in $\tau$")
     sides = (("by_time", _TICK, RICH, "$t$"), ("by_tau", -_TICK, KERNEL, r"$\tau$"))
-    for (
-        name,
-        reach,
-        colour,
-        label,
-    ) in sides:  # the ticks of the two clocks are on different sides of the curve
+    for name, reach, colour, label in sides:  # ticks of the two clocks on different sides of the curve
         at = data[name].values[:, :2]
         ends = at + reach * _across(data.warped.values[:, :2], at)
         ax.plot(*np.stack([at, ends]).transpose(2, 0, 1), color=colour, lw=1.2)

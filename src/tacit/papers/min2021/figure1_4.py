@@ -174,13 +174,7 @@ class DistanceAgainstWidth(_Widths):
 _FIRST = 1.17  # factor by which the marks of the first run are shifted
 
 
-@figure(
-    "min2021/fig4",
-    **presets(**SIZES, descents=(1, 1)),
-    **PANELS,
-    about=("Theorem 2",),
-    seconds=6,
-)
+@figure("min2021/fig4", **presets(**SIZES, descents=(1, 1)), **PANELS, about=("Theorem 2",), seconds=6)
 class DistanceAgainstWidthByDescent(_Widths):
     """The distance from the minimum-norm solution against the width, for the flow and for the gradient
     descent of Appendix A.2 with step size 5e-3 until the averaged loss is below 1e-8 (Figure 4).

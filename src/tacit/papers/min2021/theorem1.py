@@ -81,7 +81,8 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     if len(fall) == _INSTANTS:
         left = math.sqrt(down_to) * float(np.linalg.norm(parts.error))
         yield Bound(
-            "rate at which L − L* falls at the end, against 2λ_r(Σ_x)c less the accuracy of the flow there",
+            "rate of decrease of L − L* at the end, compared with 2λ_r(Σ_x)c minus the accuracy of "
+            "the flow there",
             float((fall[-1] - fall[-2]) / (time[-1] - time[-2])),
             at_least=rate * max(1 - _NOISE * rounding(parts) / left, 0.0),
         )

@@ -142,9 +142,8 @@ class SeparatingDirections:
         margin = np.nan_to_num(data.flow.values @ data.rows.values.T, nan=-np.inf).min()
         yield at_least(0.1).claim("all trajectories separate the data at all times (smallest margin)", margin)
         other = data.other_margin.values
-        yield at_least(0.1).claim(
-            "on other data, the flow from α = 0.001 separates the data initially (margin)", other[0]
-        )
+        text = "on other data, the flow from α = 0.001 separates the data initially (margin)"
+        yield at_least(0.1).claim(text, other[0])
         yield at_most(-0.05).claim("but not later (smallest margin)", least(other))
         yield at_least(0.1).claim("and again at the end (last margin)", other[-1])
 

@@ -160,9 +160,8 @@ class OneSupport(Plane):
         yield at_least(0.25).claim(text, ratio(closest(data, 0.001, "l2"), float(apart(data.l1, data.l2))))
         curves = (data.flow.sel(scale=scale).values for scale in (0.001, 1e4))
         small, large = (ratio(length(w), float(apart(w[0], w[-1]))) for w in curves)
-        yield at_most(1.05).claim(
-            "α = 0.001 moves straight towards the ℓ1 margin (length over distance)", small
-        )
+        text = "α = 0.001 moves straight towards the ℓ1 margin (length over distance)"
+        yield at_most(1.05).claim(text, small)
         yield at_least(1.3).claim("the path of α = 10000 is longer (factor)", ratio(large, small))
         same = apart(data.crossing.sel(cross_scale=1.0), data.l1) / apart(data.marked, data.l1)
         text = "at α = 1, too, μ determines the distance to ℓ1 (largest relative difference to the squares)"
@@ -245,9 +244,8 @@ class SupportLeaves(Plane):
         yield within(0.035, 0.045).claim("first kink of the Q_μ path, μ₀", kink)
         yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
         earlier = ratio(leaves, kink)
-        yield at_least(2).claim(
-            "samples leave the support of the flow before that of the path (first μ/μ₀)", earlier
-        )
+        text = "samples leave the support of the flow before that of the path (first μ/μ₀)"
+        yield at_least(2).claim(text, earlier)
         yield from self._open_question(data, leaves)
 
     def _open_question(self, data: xr.Dataset, leaves: float) -> Iterator[Claim]:

@@ -181,16 +181,12 @@ class AccuracyNeeded:
         text = "γ̃ ∝ α^D for α^D ≥ 1, on both datasets (largest |slope − 1|)"
         yield at_most(0.05).claim(text, np.abs(slopes(needed.reshape(-1, scale.size), large) - 1).max())
         theory = data.large.values * scale[-1]
-        yield at_most(1e-3).claim(
-            "it is the γ̃ = α^D/μ of Theorem 6, with μ from the path (relative difference at the end)",
-            np.abs(needed[:, :, -1] / theory - 1).max(),
-        )
+        text = "it is the γ̃ = α^D/μ of Theorem 6, with μ from the path (relative difference at the end)"
+        yield at_most(1e-3).claim(text, np.abs(needed[:, :, -1] / theory - 1).max())
         text = "for α^D ≤ 1, γ̃ ∝ α^D on this dataset, too (largest |slope − 1|)"
         yield at_most(0.05).claim(text, np.abs(slopes(needed[0], small) - 1).max())
-        yield at_most(0.01).claim(
-            "because the average sample leads to ℓ1: γ̃/α^D is that of its flow (smallest scale)",
-            np.abs(needed[0, :, 0] / scale[0] / data.small.values - 1).max(),
-        )
+        text = "because the average sample leads to ℓ1: γ̃/α^D is that of its flow (smallest scale)"
+        yield at_most(0.01).claim(text, np.abs(needed[0, :, 0] / scale[0] / data.small.values - 1).max())
         text = "on the other dataset, where it does not, γ̃ ∝ α^D fails for α^D ≤ 1 (largest slope)"
         yield at_most(0.5).claim(text, slopes(needed[1], small).max())
         text = "depth lowers the intercept (smallest decrease from one depth to the next, in decades)"

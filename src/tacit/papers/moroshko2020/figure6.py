@@ -40,14 +40,8 @@ from tacit.papers.reproduction import presets
 
 PANELS = {"3b": ONE_SUPPORT, "3c": MANY_ENDS, "3d": LEAVING}
 DECADES = (-9, 16)  # powers of ten of γ̃ that are marked, first and last
-_APART, _CLEAR = (
-    0.075,
-    0.11,
-)  # least distance between marks, and from the ends, relative to the size of the axes
-_AXES, _NUMBER = (
-    np.array([240.0, 175.0]),
-    np.array([7.5, 4.5]),
-)  # size of the axes, and half the size of a number, in points
+_APART, _CLEAR = 0.075, 0.11  # least distance between marks, and from the ends, relative to the axes
+_AXES, _NUMBER = np.array([240.0, 175.0]), np.array([7.5, 4.5])  # and half of a number, in points
 _SIDES = ((-7.0, 4.0), (7.0, -4.0), (4.0, -7.0), (8.0, 0.0))  # possible offsets of a number from its mark
 # Of the numbers from the marks, in points, by panel and scale.
 _OFFSETS: dict[str, dict[float, tuple[float, float]]] = {
@@ -106,10 +100,8 @@ class AccuracyAlongTheWay:
         for name, scale in (("3b", 100.0), ("3c", 100.0), ("3d", 100.0), ("3b", 1e4)):
             one = data.sel(panel=name)
             near = float(apart(_at(one, scale, scale**2), one.l2))
-            yield at_most(0.05).claim(
-                f"{name}: near the ℓ2 margin α = {scale:g} has γ̃ = α² (distance, relative to ℓ1 and ℓ2)",
-                ratio(near, float(apart(one.l1, one.l2))),
-            )
+            text = f"{name}: near the ℓ2 margin α = {scale:g} has γ̃ = α² (distance, relative to ℓ1 and ℓ2)"
+            yield at_most(0.05).claim(text, ratio(near, float(apart(one.l1, one.l2))))
         middle = data.sel(panel="3c")
         for scale, accuracy in ((100.0, 1e8), (0.001, 0.1)):
             yield at_most(0.02).claim(

@@ -140,9 +140,8 @@ class WhichL1Solution:
         yield at_most(1e-3).claim(text, abs(place[-1]))
         text = "the smallest scale selects the one of largest ℓ2 norm (distance from position 1)"
         yield at_most(1e-2).claim(text, abs(place[0] - 1))
-        yield at_most(1e-5).claim(
-            "in between, the norm decreases with the scale (largest increase)", largest_fall(-l2)
-        )
+        text = "in between, the norm decreases with the scale (largest increase)"
+        yield at_most(1e-5).claim(text, largest_fall(-l2))
         text = "the largest scale follows the Q_μ path (largest distance at the same μ ≤ 1)"
         yield at_most(1e-3).claim(text, data.off_path.item())
         text = "the Q_μ path ends at the solution of largest entropy, here the same (difference of excess ℓ2)"
@@ -283,7 +282,7 @@ class LocalMarginsOfRandomData(_LocalMargins):
         _draw_competition(data, ax, right, top, [2.0] * data.scale.size)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Of many local minima, the scale selects one in about 19 of 20 draws, hence medians."""
+        """The scale selects among many local minima in about 19 of 20 draws; claims therefore use medians."""
         small, large = data.nearer.values.T
         at = data["at"].values
         draws = data.sizes["draw"]

@@ -20,10 +20,8 @@ from tacit.papers.measures import exponent
 from tacit.papers.moroshko2020.separation import Separation, plain_diagonal, separation
 
 _INSTANTS = 41
-_TIMES, _SOON = (
-    21,
-    1e-3,
-)  # recorded times, and the first one relative to the horizon; earlier, w and w̄ nearly coincide
+# Recorded times, and the first one relative to the horizon; earlier, w and w̄ nearly coincide.
+_TIMES, _SOON = 21, 1e-3
 _FLAT, _FLATTER = 1e4, 1e3  # largest x_max/γ₂ for which flows to T, and to γ̃*, can be integrated
 _REACHED = 3.0  # the accuracy guaranteed by Lemma 3 at the horizon, for the smallest scale
 _FARTHEST = 1e7  # the largest accuracy of a linear flow

@@ -1,6 +1,8 @@
-"""Random problems for the figures about training in practice."""
+"""Random problems for the figures about training in practice, and axes that several of them share."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -27,3 +29,11 @@ def step_at_edge(model: tacit.Model, X: Float, y: Float) -> float:
     """The step size at the edge of stability, 2/sharpness at the limit of the flow."""
     tiny = 1e-9
     return float(tiny / tacit.limit(model, X, y, training=tacit.Training(step=tiny)).edge)
+
+
+def draw_axes_of_steps(ax: Any, steps: Float, name: str) -> None:
+    """Logarithmic axes of the distance of ends against a few steps, and the legend beside them."""
+    ax.set(xscale="log", yscale="log", xlabel=name, ylabel="relative distance of the end")
+    ax.set_xticks(steps, [f"{step:g}" for step in steps])
+    ax.minorticks_off()
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))

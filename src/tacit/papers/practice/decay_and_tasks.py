@@ -82,6 +82,5 @@ def fine_tuning(model: Any, X: Any, y: Any) -> Parts:
     # minimum
     yield Premise("the flow of the raw weights fits the second task", bool(run.accuracy[-1] > _FITTED))
     distance = np.linalg.norm(run.predictor[-1] - second) / (np.linalg.norm(second) or 1.0)
-    yield Bound(
-        "distance of the flow of the second task from its limit, relative", float(distance), at_most=_EQUAL
-    )
+    text = "distance of the flow of the second task from its limit, relative"
+    yield Bound(text, float(distance), at_most=_EQUAL)

@@ -12,15 +12,16 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.practice.data import relative, sparse_problem
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, RICH
 
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual constants
+_SCALE, _RATE = 0.01, 1e-3  # of the initial weights; the step size of both
 
 
 @figure(
     "practice/adam",
-    quick={"samples": 8, "features": 16, "scale": 0.01, "rate": 1e-3, "steps": 20_000, "scales": 31},
-    paper={"samples": 20, "features": 60, "scale": 0.01, "rate": 1e-3, "steps": 60_000, "scales": 81},
+    **presets(samples=(8, 20), features=(16, 60), steps=(20_000, 60_000), scales=(31, 81)),
     figsize=(7.2, 2.8),
     ncols=2,
     about=("Effective start",),
@@ -36,25 +37,16 @@ class Adam:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        scale: float,
-        rate: float,
-        steps: int,
-        scales: int,
-        *,
-        seed: int,
-        progress: Progress,
+        self, samples: int, features: int, steps: int, scales: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Both runs, their audits, and distances to limits from every scale."""
         X, y, _ = sparse_problem(samples, features, seed)
-        descent = tacit.descend(tacit.Diagonal(scale=scale), X, y, tacit.Training(step=rate))
+        descent = tacit.descend(tacit.Diagonal(scale=_SCALE), X, y, tacit.Training(step=_RATE))
         ends = {
             "gradient descent": (descent.weights["w₊"], descent.weights["w₋"]),
-            "Adam": _adam(X, y, scale, rate, steps),
+            "Adam": _adam(X, y, steps),
         }
-        grid = scale * np.geomspace(1e-3, 1e3, scales)
+        grid = _SCALE * np.geomspace(1e-3, 1e3, scales)
         limits = [
             tacit.limit(tacit.Diagonal(scale=each), X, y).predictor for each in progress(grid, "scales")
         ]
@@ -70,7 +62,7 @@ class Adam:
                 "residual": ("optimizer", [relative(X @ predictors[name], y) for name in ends]),
             },
             coords={"optimizer": list(ends), "scale": grid},
-            attrs={"scale": scale},
+            attrs={"scale": _SCALE},
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
@@ -90,24 +82,20 @@ class Adam:
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Scales of the effective starts, and distances to limits from a single scale."""
         spread = (data.start.max("feature", skipna=False) / data.start.min("feature", skipna=False)).values
-        yield at_most(1.05, "steps change the scale in second order").claim(
-            "gradient descent ends where a flow from one scale does (largest over smallest scale)", spread[0]
-        )
-        yield at_least(3, "sixty times the spread of gradient descent").claim(
-            "Adam would need different scales for different features (largest over smallest)", spread[1]
-        )
+        text = "gradient descent ends where a flow from one scale does (largest over smallest scale)"
+        yield at_most(1.05, "steps change the scale in second order").claim(text, spread[0])
+        text = "Adam would need different scales for different features (largest over smallest)"
+        yield at_least(3, "sixty times the spread of gradient descent").claim(text, spread[1])
         nearest = data.distance.min("scale", skipna=False).values
-        yield at_least(10, "an order of magnitude").claim(
-            "no single scale explains Adam (distance to the nearest limit, relative to gradient descent)",
-            nearest[1] / nearest[0],
-        )
+        text = "no single scale explains Adam (distance to the nearest limit, relative to gradient descent)"
+        yield at_least(10, "an order of magnitude").claim(text, nearest[1] / nearest[0])
 
 
-def _adam(X: Float, y: Float, scale: float, rate: float, steps: int) -> tuple[Float, Float]:
+def _adam(X: Float, y: Float, steps: int) -> tuple[Float, Float]:
     """Adam on the weights of w₊² − w₋², with its learning rate decreased linearly to 0 so that it
     converges."""
     N, d = X.shape
-    weights = np.full((2, d), scale)
+    weights = np.full((2, d), _SCALE)
     first, second = np.zeros((2, d)), np.zeros((2, d))
     signs = np.array([[1.0], [-1.0]])
     for k in range(1, steps + 1):
@@ -116,5 +104,5 @@ def _adam(X: Float, y: Float, scale: float, rate: float, steps: int) -> tuple[Fl
         first = _BETAS[0] * first + (1 - _BETAS[0]) * gradient
         second = _BETAS[1] * second + (1 - _BETAS[1]) * gradient**2
         mean, size = first / (1 - _BETAS[0] ** k), np.sqrt(second / (1 - _BETAS[1] ** k))
-        weights = weights - rate * (1 - k / steps) * mean / (size + _EPSILON)
+        weights = weights - _RATE * (1 - k / steps) * mean / (size + _EPSILON)
     return weights[0], weights[1]

@@ -12,19 +12,20 @@ import xarray as xr
 import tacit
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.practice.data import relative, sparse_problem, step_at_edge
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, MUTED, RICH
+
+_SCALE = 0.1  # of the initial weights
 
 
 @figure(
     "practice/edge",
-    quick={"samples": 6, "features": 12, "scale": 0.1, "draws": 10, "edges": [0.2, 0.5, 0.8, 1.1, 1.4, 1.7]},
-    paper={
-        "samples": 10,
-        "features": 40,
-        "scale": 0.1,
-        "draws": 20,
-        "edges": [0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0],
-    },
+    **presets(
+        samples=(6, 10),
+        features=(12, 40),
+        draws=(10, 20),
+        edges=([0.2, 0.5, 0.8, 1.1, 1.4, 1.7], [0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0]),
+    ),
     figsize=(5.6, 3.0),
     about=("Effective start",),
     seconds=4,
@@ -32,25 +33,17 @@ from tacit.show.figures import KERNEL, MUTED, RICH
 )
 class Edge:
     """Gradient descent of depth 2 with steps below and above the edge of stability 2/sharpness at the limit
-    of the flow, on several random problems. Where it converges, the limit of the flow from the effective
-    start of the run is its end to round-off (blue), sign changes of weights included, although the limit of
-    gradient flow itself is inaccurate (orange). Runs that did not converge are left out.
+    of the flow, on several random problems. For runs that converge, the limit of the flow from the effective
+    start equals the end of the run up to round-off (blue), even if weights change their sign, although the
+    limit of gradient flow itself is inaccurate (orange). Runs that did not converge are left out.
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        scale: float,
-        draws: int,
-        edges: list[float],
-        *,
-        seed: int,
-        progress: Progress,
+        self, samples: int, features: int, draws: int, edges: list[float], *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Runs at every step, on several problems."""
         found = np.full((2, draws, len(edges)), np.nan)
-        model = tacit.Diagonal(scale=scale)
+        model = tacit.Diagonal(scale=_SCALE)
         for i in progress(range(draws), "problems"):
             X, y, _ = sparse_problem(samples, features, [seed, i])
             flow, unit = tacit.limit(model, X, y).predictor, step_at_edge(model, X, y)

@@ -13,36 +13,24 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.practice.data import sparse_problem
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
 _COLOURS = (KERNEL, TRUTH, RICH)
 _FITTED = 1e-2  # relative training error that counts as fitted
+_SCALE, _STEP = 1.0, 0.02  # of the initial weights, and of gradient descent
+_UNTIL, _LEVEL = 4.0, 0.1  # the largest λt, and the test error that counts as grokked
 
 
 @figure(
     "practice/grokking",
-    quick={
-        "samples": 30,
-        "features": 60,
-        "scale": 1.0,
-        "decays": [0.1, 0.01, 0.001],
-        "until": 4.0,
-        "level": 0.1,
-        "tests": 400,
-        "times": 60,
-        "step": 0.02,
-    },
-    paper={
-        "samples": 40,
-        "features": 120,
-        "scale": 1.0,
-        "decays": [1e-2, 1e-3, 1e-4],
-        "until": 4.0,
-        "level": 0.1,
-        "tests": 2000,
-        "times": 200,
-        "step": 0.02,
-    },
+    **presets(
+        samples=(30, 40),
+        features=(60, 120),
+        decays=([0.1, 0.01, 0.001], [1e-2, 1e-3, 1e-4]),
+        tests=(400, 2000),
+        times=(60, 200),
+    ),
     figsize=(7.2, 3.0),
     ncols=2,
     about=("Slow decay",),
@@ -60,13 +48,9 @@ class Grokking:
         self,
         samples: int,
         features: int,
-        scale: float,
         decays: list[float],
-        until: float,
-        level: float,
         tests: int,
         times: int,
-        step: float,
         *,
         seed: int,
         progress: Progress,
@@ -74,18 +58,18 @@ class Grokking:
         """Training with every decay, recorded at the same λt, and the prediction."""
         X, y, signal = sparse_problem(samples, features, seed)
         T = np.random.default_rng([seed, 1]).standard_normal((tests, features))
-        goal, model = T @ signal, tacit.Diagonal(scale=scale)
-        clock = np.concatenate([np.geomspace(1e-3, 0.2, times // 3), np.linspace(0.2, until, times)[1:]])
+        goal, model = T @ signal, tacit.Diagonal(scale=_SCALE)
+        clock = np.concatenate([np.geomspace(1e-3, 0.2, times // 3), np.linspace(0.2, _UNTIL, times)[1:]])
         shape = (len(decays), len(clock))
         test, train, taken = np.empty(shape), np.empty(shape), np.empty(shape)
         crossings = np.empty((2, len(decays)))
         for i, decay in enumerate(progress(decays, "decays")):
-            runs = _train(X, y, scale, decay, step, clock)
+            runs = _train(X, y, decay, clock)
             errors = [(np.mean((T @ w - goal) ** 2), np.mean((X @ w - y) ** 2)) for w in runs]
             test[i], train[i] = np.array(errors).T
-            taken[i] = clock / (decay * step)
+            taken[i] = clock / (decay * _STEP)
             predicted = tacit.decay_path(model, X, y, decay, X_test=T, y_test=goal)
-            crossings[:, i] = _first_below(clock, test[i], level), decay * predicted.grokking_time(level)
+            crossings[:, i] = _first_below(clock, test[i], _LEVEL), decay * predicted.grokking_time(_LEVEL)
         path = tacit.decay_path(model, X, y, 1.0, X_test=T, y_test=goal, times=clock)
         where = ("decay", "clock")
         return xr.Dataset(
@@ -97,7 +81,7 @@ class Grokking:
                 "crossing": (("kind", "decay"), crossings),
             },
             coords={"decay": decays, "clock": clock, "kind": ["run", "predicted"]},
-            attrs={"level": level},
+            attrs={"level": _LEVEL},
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
@@ -131,20 +115,19 @@ class Grokking:
             float(np.abs(late.test / late.predicted - 1).median("clock", skipna=False)),
         )
         fitted = _first_below(smallest.clock.values, smallest.train.values, _FITTED)
-        yield at_least(10, "an order of magnitude").claim(
-            "the test error falls long after the training data are fitted (ratio of times)", run / fitted
-        )
+        text = "the test error falls long after the training data are fitted (ratio of times)"
+        yield at_least(10, "an order of magnitude").claim(text, run / fitted)
 
 
-def _train(X: Float, y: Float, scale: float, decay: float, step: float, clock: Float) -> list[Float]:
+def _train(X: Float, y: Float, decay: float, clock: Float) -> list[Float]:
     """Gradient descent on w₊² − w₋² with weight decay: the predictors at the recorded λt."""
     N, d = X.shape
-    plus, minus = np.full(d, scale), np.full(d, scale)
-    records, k, found = np.rint(clock / (decay * step)).astype(int), 0, []
-    shrink = 1 - step * decay
+    plus, minus = np.full(d, _SCALE), np.full(d, _SCALE)
+    records, k, found = np.rint(clock / (decay * _STEP)).astype(int), 0, []
+    shrink = 1 - _STEP * decay
     for record in records:
         while k < record:
-            pull = (2 * step / N) * ((X @ (plus * plus - minus * minus) - y) @ X)
+            pull = (2 * _STEP / N) * ((X @ (plus * plus - minus * minus) - y) @ X)
             plus, minus = plus * (shrink - pull), minus * (shrink + pull)
             k += 1
         found.append(plus**2 - minus**2)

@@ -13,27 +13,20 @@ import tacit
 from tacit.papers import Claim, Progress, at_least, figure
 from tacit.papers.measures import least
 from tacit.papers.practice.data import relative, sparse_problem
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, MUTED, RICH
+
+_SCALE, _STEP = 0.3, 0.01  # of the initial weights, and of gradient descent
 
 
 @figure(
     "practice/label-noise",
-    quick={
-        "samples": 8,
-        "features": 16,
-        "scale": 0.3,
-        "step": 0.01,
-        "steps": 20_000,
-        "noise": [0.5, 1.0, 1.5],
-    },
-    paper={
-        "samples": 20,
-        "features": 60,
-        "scale": 0.3,
-        "step": 0.01,
-        "steps": 50_000,
-        "noise": [0.25, 0.5, 0.75, 1.0, 1.25, 1.5],
-    },
+    **presets(
+        samples=(8, 20),
+        features=(16, 60),
+        steps=(20_000, 50_000),
+        noise=([0.5, 1.0, 1.5], [0.25, 0.5, 0.75, 1.0, 1.25, 1.5]),
+    ),
     figsize=(6.0, 3.0),
     about=("Label noise",),
     seconds=6,
@@ -48,30 +41,21 @@ class LabelNoise:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        scale: float,
-        step: float,
-        steps: int,
-        noise: list[float],
-        *,
-        seed: int,
-        progress: Progress,
+        self, samples: int, features: int, steps: int, noise: list[float], *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Runs at every strength of the noise, and distances of three predictions."""
         X, y, _ = sparse_problem(samples, features, seed)
         sizes = np.geomspace(0.5, 1.5, features)[np.random.default_rng([seed, 1]).permutation(features)]
         X = X * sizes
         y = y / np.linalg.norm(y) * math.sqrt(samples)
-        model = tacit.Diagonal(scale=scale)
+        model = tacit.Diagonal(scale=_SCALE)
         clean = tacit.limit(model, X, y).predictor
         found = np.empty((3, len(noise)))
         for i, delta in enumerate(progress(noise, "noise")):
-            training = tacit.Training(step=step, label_noise=delta, noise_steps=steps)
+            training = tacit.Training(step=_STEP, label_noise=delta, noise_steps=steps)
             end = tacit.descend(model, X, y, training, seed=seed).predictor
-            exponent = 2 * (step * delta) ** 2 * steps * (X**2).mean() / samples
-            uniform = tacit.limit(tacit.Diagonal(scale=scale * math.exp(-exponent)), X, y).predictor
+            exponent = 2 * (_STEP * delta) ** 2 * steps * (X**2).mean() / samples
+            uniform = tacit.limit(tacit.Diagonal(scale=_SCALE * math.exp(-exponent)), X, y).predictor
             predicted = tacit.limit(model, X, y, training=training).predictor
             found[:, i] = [relative(each, end) for each in (predicted, uniform, clean)]
         names = ("prediction", "uniform", "clean")

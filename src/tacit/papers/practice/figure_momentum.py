@@ -11,7 +11,8 @@ import xarray as xr
 import tacit
 from tacit.papers import Claim, Progress, at_least, figure, within
 from tacit.papers.measures import least, slope
-from tacit.papers.practice.data import relative, sparse_problem, step_at_edge
+from tacit.papers.practice.data import draw_axes_of_steps, relative, sparse_problem, step_at_edge
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
 _OPTIMIZERS = {  # name: momentum, Nesterov
@@ -20,12 +21,16 @@ _OPTIMIZERS = {  # name: momentum, Nesterov
     "Nesterov, β = 0.9": (0.9, True),
 }
 _COLOURS = (RICH, KERNEL, TRUTH)
+_SCALE = 0.1  # of the initial weights
 
 
 @figure(
     "practice/momentum",
-    quick={"samples": 6, "features": 12, "scale": 0.1, "edges": [0.04, 0.08, 0.16]},
-    paper={"samples": 10, "features": 40, "scale": 0.1, "edges": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32]},
+    **presets(
+        samples=(6, 10),
+        features=(12, 40),
+        edges=([0.04, 0.08, 0.16], [0.01, 0.02, 0.04, 0.08, 0.16, 0.32]),
+    ),
     figsize=(6.4, 3.2),
     about=("Second order",),
     seconds=6,
@@ -39,18 +44,11 @@ class Momentum:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        scale: float,
-        edges: list[float],
-        *,
-        seed: int,
-        progress: Progress,
+        self, samples: int, features: int, edges: list[float], *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Runs for every optimizer and step, and their distances."""
         X, y, _ = sparse_problem(samples, features, seed)
-        model = tacit.Diagonal(scale=scale)
+        model = tacit.Diagonal(scale=_SCALE)
         flow, unit = tacit.limit(model, X, y).predictor, step_at_edge(model, X, y)
         found = np.empty((3, len(_OPTIMIZERS), len(edges)))
         for i, (momentum, nesterov) in enumerate(progress(_OPTIMIZERS.values(), "optimizers")):
@@ -79,15 +77,7 @@ class Momentum:
         ax.plot([], [], "o", color="k", mfc="w", ms=4, label="to the limit of the flow")
         ax.plot([], [], "x", color="k", ms=5, label=r"with $\lambda=\gamma/(1-\beta)^2$")
         ax.plot([], [], "o", color="k", ms=4, label="to the prediction")
-        ax.set(
-            xscale="log",
-            yscale="log",
-            xlabel=r"$\gamma\,\cdot$ sharpness / $(1-\beta)^2$",
-            ylabel="relative distance of the end",
-        )
-        ax.set_xticks(data.edge.values, [f"{edge:g}" for edge in data.edge.values])
-        ax.minorticks_off()
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        draw_axes_of_steps(ax, data.edge.values, r"$\gamma\,\cdot$ sharpness / $(1-\beta)^2$")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The error is of second order with the correct constant, and not with the other one."""

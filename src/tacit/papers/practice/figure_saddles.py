@@ -14,6 +14,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_most, figure
 from tacit.papers.practice.data import sparse_problem
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
 _COLOURS = (RICH, KERNEL, TRUTH)
@@ -23,18 +24,15 @@ _BEYOND = 1.15  # how far the flows go, in units of the time of the last jump
 
 @figure(
     "practice/saddles",
-    quick={
-        "samples": 5,
-        "features": 10,
-        "log_scales": {"2": -276.0, "3": math.log(1e-6), "4": math.log(1e-3)},
-        "times": 30,
-    },
-    paper={
-        "samples": 8,
-        "features": 20,
-        "log_scales": {"2": -690.0, "3": math.log(1e-8), "4": math.log(1e-4)},
-        "times": 80,
-    },
+    **presets(
+        samples=(5, 8),
+        features=(10, 20),
+        log_scales=(
+            {"2": -276.0, "3": math.log(1e-6), "4": math.log(1e-3)},
+            {"2": -690.0, "3": math.log(1e-8), "4": math.log(1e-4)},
+        ),
+        times=(30, 80),
+    ),
     figsize=(7.2, 2.7),
     about=("Saddle path",),
     seconds=6,

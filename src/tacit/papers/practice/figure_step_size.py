@@ -11,27 +11,22 @@ import xarray as xr
 import tacit
 from tacit.papers import Claim, Progress, at_most, figure, within
 from tacit.papers.measures import slope
-from tacit.papers.practice.data import relative, sparse_problem, step_at_edge
+from tacit.papers.practice.data import draw_axes_of_steps, relative, sparse_problem, step_at_edge
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH
 
 _COLOURS = (RICH, KERNEL, TRUTH)
+_SCALES = {2: 0.1, 3: 0.3, 4: 0.5}  # of the initial weights, by depth
 _LOW = 0.2  # of the edge of stability: below it the leading order dominates
 
 
 @figure(
     "practice/step-size",
-    quick={
-        "samples": 6,
-        "features": 12,
-        "scales": {"2": 0.1, "3": 0.3, "4": 0.5},
-        "edges": [0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
-    },
-    paper={
-        "samples": 10,
-        "features": 40,
-        "scales": {"2": 0.1, "3": 0.3, "4": 0.5},
-        "edges": [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
-    },
+    **presets(
+        samples=(6, 10),
+        features=(12, 40),
+        edges=([0.02, 0.04, 0.08, 0.16, 0.32, 0.64], [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64]),
+    ),
     figsize=(6.0, 3.2),
     about=("Second order", "Effective start"),
     seconds=6,
@@ -45,20 +40,13 @@ class StepSize:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        scales: dict[str, float],
-        edges: list[float],
-        *,
-        seed: int,
-        progress: Progress,
+        self, samples: int, features: int, edges: list[float], *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Runs at every depth and step, and their distances."""
         X, y, _ = sparse_problem(samples, features, seed)
-        found = np.empty((3, len(scales), len(edges)))
-        for i, (depth, scale) in enumerate(progress(scales.items(), "depths")):
-            model = tacit.Diagonal(depth=int(depth), scale=scale)
+        found = np.empty((3, len(_SCALES), len(edges)))
+        for i, (depth, scale) in enumerate(progress(_SCALES.items(), "depths")):
+            model = tacit.Diagonal(depth=depth, scale=scale)
             flow, unit = tacit.limit(model, X, y).predictor, step_at_edge(model, X, y)
             for j, edge in enumerate(edges):
                 training = tacit.Training(step=edge * unit)
@@ -71,7 +59,7 @@ class StepSize:
         names = ("flow", "prediction", "effective")
         return xr.Dataset(
             {name: (where, values) for name, values in zip(names, found, strict=True)},
-            coords={"depth": [int(depth) for depth in scales], "edge": edges},
+            coords={"depth": list(_SCALES), "edge": edges},
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
@@ -84,15 +72,7 @@ class StepSize:
         ax.plot([], [], "o", color="k", mfc="w", ms=4, label="to the limit of the flow")
         ax.plot([], [], "o", color="k", ms=4, label="to the prediction")
         ax.plot([], [], ".", color=MUTED, label="to the limit from\nthe effective start")
-        ax.set(
-            xscale="log",
-            yscale="log",
-            xlabel=r"step $\gamma\,\cdot$ sharpness / 2",
-            ylabel="relative distance of the end",
-        )
-        ax.set_xticks(data.edge.values, [f"{edge:g}" for edge in data.edge.values])
-        ax.minorticks_off()
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        draw_axes_of_steps(ax, data.edge.values, r"step $\gamma\,\cdot$ sharpness / 2")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Convergence orders 1 and 2, and exactness of the effective start."""

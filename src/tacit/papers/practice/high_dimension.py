@@ -22,6 +22,5 @@ def state_evolution(
     """
     found = tacit.risk(model, signal, noise, sample_size, draws=draws, seed=seed)
     bias, error = found.bias
-    yield Bound(
-        "distance of the mean from the prediction, relative", abs(bias), at_most=_BIAS + _ERRORS * error
-    )
+    text = "distance of the mean from the prediction, relative"
+    yield Bound(text, abs(bias), at_most=_BIAS + _ERRORS * error)

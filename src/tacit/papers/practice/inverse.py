@@ -9,8 +9,8 @@ import numpy as np
 import tacit
 from tacit.data.arrays import check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
+from tacit.papers.agreement import limit_of
 from tacit.papers.arguments import arrived, log_alpha
-from tacit.papers.statements import unmet
 
 # ∇Q of the limit is a combination of samples up to the stationarity of the limit; its slopes are known to the
 # last digits of the scale, on which they depend with a factor of the order of 1/(1 − |slope|).
@@ -27,10 +27,7 @@ def inverse(model: Any, X: Any, y: Any) -> Parts:
     yield Setting("the model is Diagonal with equal initial weights", plain)
     X, y = check_problem(X, y)
     yield Premise("the samples do not determine the predictor", bool(np.linalg.matrix_rank(X) < X.shape[1]))
-    try:
-        end = tacit.limit(model, X, y)
-    except tacit.InconsistentDataError as error:
-        yield unmet(error)
+    end = yield from limit_of(model, X, y)
     arrived(end, f"the limit did not converge ({end.reason})")
     yield Premise("the targets are not zero", bool(end.predictor.any()))
     share = model.depth * log_alpha(model) - float(np.log(np.abs(end.predictor).max()))

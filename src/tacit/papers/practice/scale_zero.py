@@ -16,8 +16,9 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
+from tacit.papers.agreement import limit_of
 from tacit.papers.arguments import arrived
-from tacit.papers.statements import shared, unmet
+from tacit.papers.statements import shared
 
 _ROUNDING = 1e-9  # relative residual of conditions that hold up to round-off, at the end of long paths
 _LASSO = 1e-8  # largest violation of the conditions of the Lasso by certified averages
@@ -38,10 +39,7 @@ def saddle_path(model: Any, X: Any, y: Any) -> Parts:
     """
     yield _diagonal(model)
     X, y = check_problem(X, y)
-    try:
-        end = tacit.limit(_at_zero(model), X, y)
-    except tacit.InconsistentDataError as error:
-        yield unmet(error)
+    end = yield from limit_of(_at_zero(model), X, y)
     yield Premise("the targets are not zero", bool(end.predictor.any()))
     path = _path(model, X, y)
     worst = max(_violation(path, k, X, y) for k in range(len(path.times)))
@@ -79,10 +77,7 @@ def scale_zero(model: Any, X: Any, y: Any) -> Parts:
     """
     yield _diagonal(model)
     X, y = check_problem(X, y)
-    try:
-        selected = tacit.limit(_at_zero(model), X, y)
-    except tacit.InconsistentDataError as error:
-        yield unmet(error)
+    selected = yield from limit_of(_at_zero(model), X, y)
     arrived(selected, f"the minimizer was not found ({selected.reason})")
     size = float(np.linalg.norm(selected.predictor))
     yield Premise("the targets are not zero", size > 0)

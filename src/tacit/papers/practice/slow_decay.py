@@ -16,9 +16,9 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
+from tacit.papers.agreement import limit_of
 from tacit.papers.arguments import arrived
 from tacit.papers.practice.simulation import simulated
-from tacit.papers.statements import unmet
 
 _SLOW = 400.0  # rate at which the data are fitted at the start, relative to the decay
 _CLOCK = 0.5  # λt at the end of the comparison
@@ -41,10 +41,7 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     """
     yield Setting("the model is Diagonal", isinstance(model, tacit.Diagonal))
     X, y = check_problem(X, y)
-    try:
-        end = tacit.limit(model, X, y)
-    except tacit.InconsistentDataError as error:
-        yield unmet(error)
+    end = yield from limit_of(model, X, y)
     arrived(end, f"the limit did not converge ({end.reason})")
     size = float(np.abs(end.predictor).max())
     yield Premise("the targets are not zero", size > 0)
@@ -54,10 +51,8 @@ def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     rtol = _RTOL * math.exp(-max(scale, 0.0))
     yield Premise(f"the predictor is at least {_FINEST / _RTOL:g} of its scale", rtol >= _FINEST)
     rates = np.linalg.eigvalsh(model.tangent_kernel(X)) / len(X)
-    yield Premise(
-        "the tangent kernel is within the floating-point range",
-        bool(np.isfinite(rates).all() and rates.max() > 0),
-    )
+    text = "the tangent kernel is within the floating-point range"
+    yield Premise(text, bool(np.isfinite(rates).all() and rates.max() > 0))
     rate = float(rates[rates > 1e-9 * rates.max()].min())
     decay = rate / _SLOW
     predicted = tacit.decay_path(model, X, y, decay, times=[_CLOCK / decay]).predictors[0]

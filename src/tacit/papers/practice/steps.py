@@ -50,9 +50,8 @@ def effective_start(model: Any, X: Any, y: Any, momentum: float = 0.0, seed: int
     training = tacit.Training(step_at(model, X, y, 5 * _EDGE * (1 - momentum)), momentum)
     run = tacit.descend(model, X, y, training, until=_UNTIL, max_steps=_LONGEST, seed=seed)
     yield Premise(f"the run fits the data within {_LONGEST:,} steps", run.converged)
-    yield Bound(
-        "distance from the limit of the effective start, relative", run.effective_error, at_most=_EXACT
-    )
+    text = "distance from the limit of the effective start, relative"
+    yield Bound(text, run.effective_error, at_most=_EXACT)
 
 
 @theorem("practice/second-order", about=("Second order",), flows=4, shell="--scale 0.1")
@@ -72,9 +71,8 @@ def second_order(model: Any, X: Any, y: Any, momentum: float = 0.0, nesterov: bo
         yield Premise(f"the run of step {step:.3g} fits the data within {_LONGEST:,} steps", run.converged)
         errors.append(run.prediction_error)
         flow = run.flow_error
-    yield Bound(
-        "error of the prediction, relative to that of the flow's limit", errors[-1] / flow, at_most=0.2
-    )
+    text = "error of the prediction, relative to that of the flow's limit"
+    yield Bound(text, errors[-1] / flow, at_most=0.2)
     if min(errors) > _FLOOR:
         order = float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
         yield Bound("fitted order of the error in the step", order, at_least=_ORDER[0], at_most=_ORDER[1])

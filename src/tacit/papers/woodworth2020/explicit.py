@@ -51,9 +51,9 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers.agreement import limit_of
 from tacit.papers.arguments import arrived, log_alpha
 from tacit.papers.moroshko2020.separation import plain_diagonal
-from tacit.papers.statements import unmet
 
 _EXACT = 1e-9  # relative difference of norms and distances computed in two ways
 _ITERATIONS = 40  # of a fixed-point iteration that gains a factor of at least 3 each: 3⁻⁴⁰ is below round-off
@@ -90,11 +90,8 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
     """
     yield plain_diagonal(model, deep=False)
     X, y = check_problem(X, y)
-    try:
-        ends = tacit.potentials.L1(), tacit.potentials.Quadratic()
-        rich, kernel = (tacit.limit(end, X, y).predictor for end in ends)
-    except tacit.InconsistentDataError as refusal:
-        yield unmet(refusal)
+    rich = (yield from limit_of(tacit.potentials.L1(), X, y)).predictor
+    kernel = tacit.limit(tacit.potentials.Quadratic(), X, y).predictor
     yield Assumption("the targets are not zero", bool(np.any(rich)))
     representable = abs(log_alpha(model)) <= _MAX_LOG
     yield Assumption("the squares of the initial weights neither overflow nor underflow", representable)

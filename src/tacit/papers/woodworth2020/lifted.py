@@ -101,7 +101,7 @@ class Movement:
     """Distances along the flow of W and its linearization, at instants from initialization to the limit.
 
     time: the instants. moved: ‖W − W(0)‖_F. apart: ‖W − W_TK‖_F. left, tangent_left: ‖y − y*‖ of the two
-    flows. last: index from which on only the linearized flow continues, with W at its limit. settled: that
+    flows. last: index after which only the linearized flow continues, with W at its limit. settled: that
     the flow of W converged.
     """
 
@@ -218,7 +218,7 @@ def ended(
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """A matrix to complete; truth: Y* = u*v*ᵀ, (d, d). seen: which entries are observed."""
+    """A matrix to complete; truth: Y* = u*v*ᵀ, (d, d). seen: the mask of observed entries."""
 
     truth: Float
     seen: np.ndarray

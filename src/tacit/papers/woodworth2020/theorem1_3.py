@@ -75,11 +75,10 @@ from scipy.linalg import null_space
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
-from tacit.papers.agreement import compared
+from tacit.papers.agreement import compared, limit_of
 from tacit.papers.arguments import arrived, check_method
 from tacit.papers.measures import exponent
 from tacit.papers.moroshko2020.separation import plain_diagonal, rich_excess
-from tacit.papers.statements import unmet
 
 # Scales α^D of theorem3-ends, in units of the largest entry of β_ℓ2.
 _SMALL = (1e-2, 1e-4, 1e-6, 1e-8)
@@ -137,10 +136,7 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
     """
     yield plain_diagonal(model)
     X, y = check_problem(X, y)
-    try:
-        nearest = tacit.limit(tacit.potentials.Quadratic(), X, y)
-    except tacit.InconsistentDataError as error:
-        yield unmet(error)
+    nearest = yield from limit_of(tacit.potentials.Quadratic(), X, y)
     least = nearest.predictor
     unit = float(np.abs(least).max())
     yield Premise("the targets are not zero", unit > 0)

@@ -55,7 +55,7 @@ _MET = 1e-12  # relative step of w after which X w = y holds up to round-off
 # Sizes of coordinates and their changes, relative to the largest coordinate.
 _FREE = 1e-15  # changes of w below this do not affect X w = y
 _UNSEEN = 1e-8  # steps of coordinates below this are round-off of the whole step
-_LAGGING = 2.0  # growth from which on such a coordinate is set to the predictor of its slope at once
+_LAGGING = 2.0  # growth above which such a coordinate is immediately set to the predictor of its slope
 _SMALL = 1e-9  # coordinates below this keep their slope, not their predictor, when targets grow
 
 
@@ -317,7 +317,7 @@ class PathPoint:
 def _solve_along_path(problem: LayeredProblem, goal: float) -> PathPoint:
     """The path point at the targets, or at the largest ones at which slopes are resolved.
 
-    First in floats; in double-double arithmetic from where floats no longer converge.
+    Computed in double precision as long as that converges, then in double-double arithmetic.
     """
     first, power = problem.first_level(), problem.potential.depth / (problem.potential.depth - 2)
     floats, pairs = (

@@ -10,8 +10,8 @@ weight changes sign has the same limit as the neuron with −a(0) in place of a(
 **The sign.** If a = 0 the predictor is 0, which happens at one level of the loss only: the sign changes at
 most once, and never below that level. It does not change if δ > 0, nor if a² exceeds the squared norm of the
 part of ω in the span of the samples, since their difference is conserved. From a = 0 the flow leaves in the
-direction a' ∝ σ(Xω)·y and stays on that side. In all other cases the sign (and nothing else) is determined
-by running the flow. Near the saddle a = 0 = σ(Xω)·y, where flows with both signs separate, the limit is not
+direction a' ∝ σ(Xω)·y and stays on that side. In all other cases only the sign is determined by integrating
+the flow. Near the saddle a = 0 = σ(Xω)·y, where flows with both signs separate, the limit is not
 known.
 """
 

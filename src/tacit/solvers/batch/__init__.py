@@ -1,0 +1,1 @@
+"""Many limits of diagonal networks at once, by one program for NumPy and JAX."""
