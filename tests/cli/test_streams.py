@@ -17,7 +17,7 @@ LINES = {  # the command, its status, and a file that it makes
     "limit none.csv": (2, None),
 }
 WAYS = [">&-", "2>&-", "<&- >&- 2>&-", "| true", "2>&1 | true"]
-# `main` treats the streams in the same way for all commands; these two take seconds, so each has one daily way.
+# `main` treats the streams of all commands in the same way; these two take seconds: one daily case each.
 DAILY = {"reproduce woodworth2020/fig2 --out out": "<&- >&- 2>&-", "reproduce list --json -": "| true"}
 LEFT_OUT = [f"{way}-{line}" for line, daily in DAILY.items() for way in WAYS if way != daily]
 
