@@ -67,7 +67,7 @@ def test_it_is_listed_after_those_of_tacit(guest, capsys):
     assert main(["reproduce", "list"]) == 0
     assert capsys.readouterr().out.endswith(
         "\n\nGuest 2030, A New Paper\n"
-        "  guest2030/fig1  Norm of the least solution against the number of samples\n"
+        "  guest2030/fig1  Norm of the minimum-norm solution against the number of samples\n"
     )
     with pytest.raises(SystemExit, match="0"):
         main(["check", "--list"])
@@ -95,11 +95,11 @@ def test_its_figure_is_made_and_made_again_when_its_own_source_changes(guest, tm
     assert finished(entry, preset="quick", seed=0, out=out) is not None
     with (guest / "guest2030" / "figure1.py").open("a") as file:
         file.write("# another\n")
-    from tacit.papers.completed import _source
+    from tacit.packages import source_digest
 
-    _source.cache_clear()
+    source_digest.cache_clear()
     assert finished(entry, preset="quick", seed=0, out=out) is None
-    _source.cache_clear()
+    source_digest.cache_clear()
 
 
 def test_it_is_reported_and_documented(guest, tmp_path):

@@ -396,11 +396,8 @@ class CrossEntropy(Loss):
     def pull_jacobian(self, outputs: Array, y: Array) -> Array:
         """p pᵀ − e·(slope_rate·g gᵀ + diag(s) − s sᵀ) per sample: g = y − s, with p = e·g the pull."""
         margins, shares = _class_margins(outputs, y)
-        sizes, rates, directions = (
-            _LOGISTIC._relative_slopes(margins),
-            _LOGISTIC.slope_rate(margins),
-            y - shares,
-        )
+        sizes, rates = _LOGISTIC._relative_slopes(margins), _LOGISTIC.slope_rate(margins)
+        directions = y - shares
         pull = np.ravel(sizes[:, None] * directions)
         blocks = [
             size * (rate * np.outer(g, g) + np.diag(s) - np.outer(s, s))

@@ -16,6 +16,7 @@ _NAMES = {  # module: name of the package, and the requirement that pip installs
     "jax": ("JAX", "jax>=0.8"),
     "openpyxl": ("openpyxl", "openpyxl>=3.1"),
     "pyarrow": ("pyarrow", "pyarrow>=16"),
+    "shtab": ("shtab", "shtab>=1.7"),
     "sklearn": ("scikit-learn", "scikit-learn>=1.7"),
     "sympy": ("SymPy", "sympy>=1.13"),
     "torch": ("PyTorch", "torch>=2.3"),

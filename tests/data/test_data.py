@@ -203,16 +203,24 @@ BAD_FILES = {
         "d.csv: rows have more fields than the header",
     ),
     "row numbers without a name": ("d.csv", b"a,response\n0,2,3\n1,6,7\n", "d.csv: rows have more fields"),
-    "pandas' index": ("d.csv", b",a,response\n0,1,2\n", "column 1, '', looks like a row index; drop it"),
+    "pandas' index": (
+        "d.csv",
+        b",a,response\n0,1,2\n",
+        "column 1, '', looks like a row index; leave it out with --index 1 or --drop 1",
+    ),
     "index with pandas' name": (
         "d.csv",
         b"Unnamed: 0,a,response\n0,1,2\n",
-        "looks like a row index; drop it",
+        "looks like a row index; leave it out with --index 1",
     ),
     "no name": ("d.csv", b"a,,response\n0,1,2\n", "column 2, '', has no name"),
     "the target twice": ("d.csv", b"response,a,response\n0,1,2\n", "2 columns named 'response'"),
     "too few fields": ("d.csv", b"a,b,response\n1,2,3\n4,5\n", "column 'response', row 2 is missing"),
-    "missing value": ("d.csv", b"a,b,response\n1,2,3\n4,,6\n", "d.csv: column 'b', row 2 is missing; drop"),
+    "missing value": (
+        "d.csv",
+        b"a,b,response\n1,2,3\n4,,6\n",
+        "d.csv: column 'b', row 2 is missing; leave it out with --drop b",
+    ),
     "missing target": (
         "d.csv",
         b"a,b,response\n1,2,3\n4,5,NA\n",

@@ -7,6 +7,7 @@ from maps import TIED, neuron
 
 import tacit
 from tacit.derivation.derive import cost
+from tacit.derivation.metric import metric_bytes
 
 
 def dense(theta):
@@ -39,3 +40,10 @@ def test_maps_that_do_not_fit_in_memory_are_rejected():
             tacit.derive(neuron, np.ones(p))
         with pytest.raises(tacit.InputError, match="too large to derive"):
             cost(neuron, np.ones(p))
+
+
+def test_the_memory_of_the_tensors_counts_their_entries():
+    """∂_kH_ij, its transpose and their difference have d³ entries of eight bytes each."""
+    for d in (10, 200):
+        assert metric_bytes(d, d) >= 3 * 8 * d**3
+    assert metric_bytes(1, 200) >= 3 * 8 * 200**3

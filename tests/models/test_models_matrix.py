@@ -66,8 +66,8 @@ def test_starts_that_make_no_sense_are_refused(make, message):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (RNG.standard_normal((2, 3, 3)), r"symmetric measurements, but X\[0\] is not symmetric"),
-        (np.vstack([SYMMETRIC, np.triu(np.ones((1, 3, 3)))]), r"X\[4\] is not symmetric"),
+        (RNG.standard_normal((2, 3, 3)), "measurement 0 is not symmetric"),
+        (np.vstack([SYMMETRIC, np.triu(np.ones((1, 3, 3)))]), "measurement 4 is not symmetric"),
         (
             RNG.standard_normal((2, 3, 4)),
             r"shape \(samples, 3, 3\) for this model, got \(2, 3, 4\)",

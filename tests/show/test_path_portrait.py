@@ -113,12 +113,14 @@ def test_what_is_not_shown_is_counted(drawn):
     """Seven copies of a sample twice as far from the boundary never become support vectors."""
     X = np.vstack([KINK, np.repeat(2 * KINK[:1], 7, axis=0)])
     _, axis = drawn(tacit.margin_path(X, np.ones(10), MU), names=["a", "b", "c"])
-    assert axis.get_title(loc="left") == ("support vectors, 1 kink\n7 of 10 samples are never in the support")
+    assert axis.get_title(loc="left") == (
+        "support vectors, 1 change\n7 of 10 samples are never in the support"
+    )
     assert [label.get_text() for label in axis.get_yticklabels()] == ["0", "1", "2"]
     assert "numbered from 0" in axis.get_ylabel()
     wide = np.eye(70) + 0.01
     _, axis = drawn(tacit.margin_path(wide, np.ones(70), [1.0, 0.1]), names=[str(i) for i in range(70)])
-    assert axis.get_title(loc="left") == "support vectors, no kinks\nthe first 60 of 70"
+    assert axis.get_title(loc="left") == "support vectors, no changes\nthe first 60 of 70"
     assert len(axis.get_yticks()) == 30
 
 

@@ -78,6 +78,19 @@ def test_norms_are_certified_through_their_subdifferential(problem):
     np.testing.assert_allclose(kernel, np.linalg.pinv(X) @ y, atol=1e-12)
 
 
+def test_the_multipliers_of_a_sparse_minimizer_are_searched_for():
+    """Two nonzeros and six samples: those of least norm have a slope of 1.16, and others prove optimality."""
+    X, w = np.random.default_rng(3).standard_normal((6, 14)), np.zeros(14)
+    w[:2] = 1, -2
+    least = np.linalg.pinv(X[:, :2].T) @ np.sign(w[:2])
+    assert np.abs(X.T @ least).max() > 1.1
+    found = tacit.certify(L1(), X, X @ w, w)
+    assert found.holds and found.stationarity < 1e-9
+    slopes = X.T @ found.dual
+    np.testing.assert_allclose(slopes[:2], [1, -1], rtol=1e-9)
+    assert np.abs(slopes).max() <= 1 + 1e-9
+
+
 def test_a_matrix_metric_gives_the_weighted_least_norm(problem):
     X, y = problem
     A = np.random.default_rng(1).standard_normal((20, 20))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
-from typing import NoReturn
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from typing import Any, NoReturn
 
 from tacit import __version__
 from tacit.cli import (
     check,
+    completion,
     demo,
     derive,
     descend,
@@ -29,15 +31,30 @@ from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
 from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED, add_command
 from tacit.cli.streams import tolerating_closed_streams, write_anything
-from tacit.cli.terminal import begun
+from tacit.cli.terminal import begun, logging_to_terminal
 from tacit.data.printable import printable
 from tacit.errors import NotConvergedError, TacitError
 from tacit.show.output_files import reserving_output
-from tacit.show.progress import announcing
+from tacit.show.progress import announcing, silenced
 
 _MOST_THREADS = 4
+_SIMILAR = 0.65  # of difflib; its default of 0.6 suggests --verbose for --bogus
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_COMMANDS = (limit, flow, descend, path, fit, predict, check, derive, probe, reproduce, report, demo)
+_COMMANDS = (
+    limit,
+    flow,
+    descend,
+    path,
+    fit,
+    predict,
+    check,
+    derive,
+    probe,
+    reproduce,
+    report,
+    demo,
+    completion,
+)
 
 
 def _use_few_threads() -> None:
@@ -55,14 +72,22 @@ _use_few_threads()
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one line, with the command that shows the help."""
+    """A parser that reports an error in one line, with a suggestion and the command that shows the help."""
 
     def error(self, message: str) -> NoReturn:
+        if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message, re.DOTALL):
+            message += _suggestion(found[1], re.findall(r"[\w-]+", found[2]))
         self.exit(BAD_INPUT, f"tacit: {_in_one_line(message)} (try '{self.prog} --help')\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         _flush()
         super().exit(status, message)
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    """Ask whether a similar word was meant; empty if there is none."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=_SIMILAR)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,7 +124,15 @@ def _status(arguments: Sequence[str]) -> int:
 def _run(options: argparse.Namespace) -> int:
     """Run the command; with --json -, standard output receives JSON only, even if the user's code prints."""
     only_json = getattr(options, "json", None) == "-"
-    with announcing(), blaming_guests(), reserving_output() if only_json else nullcontext():
+    with ExitStack() as around:
+        for context in (announcing(), blaming_guests()):
+            around.enter_context(context)
+        if options.quiet:
+            around.enter_context(silenced())
+        if options.verbose:
+            around.enter_context(logging_to_terminal())
+        if only_json:
+            around.enter_context(reserving_output())
         return int(options.run(options))
 
 
@@ -128,9 +161,16 @@ def _give_up_output() -> None:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    options, unknown = _parser().parse_known_args(_with_negative_numbers(arguments))
+    if arguments[0] == "help":  # tacit help [COMMAND]
+        arguments = [*arguments[1:], "--help"]
+    parser = _parser()
+    options, unknown = parser.parse_known_args(_with_negative_numbers(arguments))
+    options.parser = parser
     if unknown:
-        options.command.error(f"unrecognized arguments: {' '.join(unknown)}")
+        known = options.command._option_string_actions
+        first = next((each for each in unknown if each.startswith("-")), "").partition("=")[0]
+        meant = _suggestion(first, known) if first else ""
+        options.command.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
     return options
 
 
@@ -152,7 +192,16 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
+    parser.set_defaults(verbose=False, quiet=False, advice=())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for each in (parser, *(add_command(commands, module) for module in _COMMANDS)):
         each.add_argument("--debug", action="store_true", help="show the full traceback of an error")
+        _add_verbosity(each.add_mutually_exclusive_group())
     return parser
+
+
+def _add_verbosity(group: Any) -> None:
+    """Add -v and --quiet, which may stand before or after the command: hence without defaults."""
+    told = {"default": argparse.SUPPRESS}
+    group.add_argument("-v", "--verbose", action="store_true", help="report what is computed and how", **told)
+    group.add_argument("--quiet", action="store_true", help="print results and errors only", **told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import math
 import os
 import time
@@ -10,16 +11,19 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tacit.cli.advice import advice_on
 from tacit.cli.terminal import remark, waited, wrapped
 from tacit.data.printable import printable
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
+    from tacit.data.selection import Selection
     from tacit.data.tables import Table
     from tacit.show.output_files import Output
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
+_LOG = logging.getLogger(__name__)
 
 
 def add_command(commands: Any, module: ModuleType) -> Any:
@@ -85,6 +89,21 @@ def add_data(command: Any) -> None:
         "Parquet, Excel (.xlsx), or NPZ with arrays X and y",
     )
     add_option(command, "--target COL", "the column to predict (all others are features)")
+    add_columns(command)
+    command.add_argument("--features", nargs="+", metavar="COL", default=[], help="use only these features")
+
+
+def add_columns(command: Any) -> None:
+    """Add --drop and --index."""
+    command.add_argument(
+        "--drop",
+        nargs="+",
+        metavar="COL",
+        default=[],
+        help="leave out these columns: names, ranges FIRST:LAST, patterns such as 'nm_*', or positions (1 is "
+        "the first column)",
+    )
+    command.add_argument("--index", metavar="COL", help="the column that names the samples; not a feature")
 
 
 def add_flag(command: Any, name: str, help: str) -> None:
@@ -137,10 +156,22 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
     from tacit.data.tables import read_table
 
     begun = time.perf_counter()
-    table = read_table(options.data, options.target, classes=classes, many=many)
+    table = read_table(
+        options.data, options.target, classes=classes, many=many, selection=selection_of(options)
+    )
     options.reading = time.perf_counter() - begun
+    samples, features = table.X.shape
+    _LOG.info("read %d samples with %d features from %s", samples, features, options.data)
     told_assumptions(options, table.assumed)
+    options.advice = advice_on(table, getattr(options, "standardize", True), labels=classes)
     return table
+
+
+def selection_of(options: argparse.Namespace) -> Selection:
+    """The columns chosen by --drop, --index and --features."""
+    from tacit.data.selection import Selection
+
+    return Selection(tuple(options.drop), options.index, tuple(getattr(options, "features", ())))
 
 
 def told_assumptions(options: argparse.Namespace, assumed: Sequence[str]) -> str:
@@ -160,7 +191,8 @@ def inputs_of(options: argparse.Namespace, X: Any) -> Any:
 
 def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
     """The source of the data, for JSON."""
-    return {"data": options.data, "target": table.target, "assumed": table.assumed}
+    samples = {"samples": table.samples} if table.samples else {}
+    return {"data": options.data, "target": table.target, "assumed": table.assumed, **samples}
 
 
 def check_output_files(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
@@ -201,6 +233,8 @@ def deliver(
             # Paths are not wrapped, so that they can be copied.
             print(printable(f"  {name:<{width}}  {file}"))
         print(wrapped(f"  {'elapsed':<{width}}  {waited(options)}"))
+    for advice in options.advice:
+        remark(advice)
 
 
 def deliver_for(options: argparse.Namespace, table: Table, result: Any) -> None:

@@ -23,7 +23,14 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_option, check_output_files, told_assumptions
+from tacit.cli.options import (
+    DONE,
+    add_columns,
+    add_option,
+    check_output_files,
+    selection_of,
+    told_assumptions,
+)
 from tacit.cli.terminal import remark
 from tacit.data.printable import is_seen, printable, some
 
@@ -42,6 +49,7 @@ def add(command: Any) -> None:
     command.add_argument(
         "data", metavar="NEW", help="samples, in any format that 'tacit fit' reads (-: standard input)"
     )
+    add_columns(command)
     add_option(command, "--out FILE", "write the predictions as CSV (default: standard output)")
     add_option(command, "--json FILE", "write the predictions as JSON (-: standard output)")
     command.set_defaults(plot=None)
@@ -54,14 +62,18 @@ def run(options: argparse.Namespace) -> int:
     model = read_model(options.model)
     table = [] if options.out is None else [Output(options.out, "csv", "predict")]
     check_output_files(options, table)
-    new = read_new_samples(options.data, model.features, model.target)
+    new = read_new_samples(options.data, model.features, model.target, selection_of(options))
     _tell(options, new, len(model.features))
     predictions = model.predict(new.X)
     score = _score(model, new, predictions)
     if options.json is not None:
         content = {"model": options.model, "data": options.data, "target": model.target, "score": score}
-        write_json({**content, "predictions": predictions, "unused": new.unused}, options.json, "predict")
-    text = "".join(f"{_cell(value)}\n" for value in (model.target, *predictions))
+        named = {"samples": new.samples} if new.samples else {}
+        content |= {**named, "predictions": predictions, "unused": new.unused}
+        write_json(content, options.json, "predict")
+    columns = [[options.index, *new.samples]] if new.samples else []
+    rows = zip(*columns, [model.target, *predictions], strict=True)
+    text = "".join(f"{','.join(map(_cell, row))}\n" for row in rows)
     if not table and sys.stdout.isatty():
         text = printable(text, keep="\n")
     if table:

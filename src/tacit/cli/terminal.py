@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
 import shutil
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tacit.data.printable import printable
+from tacit.show.progress import is_silenced
 
 _NARROWEST = 40
 _loaded: float | None = time.perf_counter()
@@ -57,8 +61,30 @@ def say(line: str) -> None:
 
 
 def remark(line: str) -> None:
-    """Print a line on standard error; unprintable characters are escaped."""
-    print(f"tacit: {printable(line)}", file=sys.stderr)
+    """Print a line on standard error, unless --quiet is set; unprintable characters are escaped."""
+    if not is_silenced():
+        print(f"tacit: {printable(line)}", file=sys.stderr)
+
+
+class _OnStandardError(logging.Handler):
+    """Writes log messages to the standard error of the moment, with unprintable characters escaped."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(f"tacit: {printable(record.getMessage())}", file=sys.stderr)
+
+
+@contextmanager
+def logging_to_terminal() -> Iterator[None]:
+    """Print the log messages of Tacit on standard error."""
+    logger, handler = logging.getLogger("tacit"), _OnStandardError()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def begun() -> float:

@@ -24,7 +24,7 @@ def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
     (JAX's default) and integers become float64. The result may share memory with `values`: copy it before
     changing it.
     """
-    array = as_numeric(values, name)
+    array = as_numeric(_numeric_columns(values, name), name)
     if array.ndim not in ndim:
         counts = f"have {' or '.join(map(str, ndim))} dimension{'s' if max(ndim) > 1 else ''}"
         wanted = "be a single number" if ndim == (0,) else counts
@@ -33,6 +33,22 @@ def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
         array = np.asarray(array, dtype=np.float64)
     check_finite(array, name)
     return array
+
+
+def _numeric_columns(values: Any, name: str) -> Any:
+    """The argument itself; raise if it is a data frame with a column of text, categories or dates."""
+    dtypes = getattr(values, "dtypes", None)
+    if dtypes is None or not hasattr(values, "columns") or not hasattr(values, "iloc"):
+        return values
+    for i, (column, kind) in enumerate(zip(values.columns, dtypes, strict=True)):
+        if getattr(kind, "kind", "") not in tuple("biuf"):
+            wrong = next((each for each in values.iloc[:, i] if not is_number(each)), None)
+            if wrong is not None:
+                raise InputError(
+                    f"column {column!r} of {name} must be numbers, got {str(wrong)!r}; encode the column or "
+                    f"leave it out: {name}.drop(columns={column!r})"
+                )
+    return values
 
 
 def check_finite(array: NDArray[Any], name: str) -> None:
@@ -172,7 +188,7 @@ def as_labels(y: Any, who: str) -> Float:
     """
     values = _as_classes(y)
     if values.dtype.kind == "f" and np.isin(values, (-1.0, 1.0)).all():
-        return values
+        return values  # a single label, too: the papers write x_n for y_n·x_n, so that all labels are +1
     names = np.unique(values)
     if values.dtype.kind == "f" and (values % 1).any():
         wrong = values[values % 1 != 0][0]

@@ -14,10 +14,9 @@ from tacit.data.units import Spread
 from tacit.errors import InconsistentDataError
 from tacit.numerics.double_double import Pair, product
 from tacit.numerics.normal_equations import condition
-from tacit.numerics.rounding import EPS, quiet
+from tacit.numerics.rounding import EPS, ROUNDOFF, quiet
 
 _Value = TypeVar("_Value")
-_ROUNDOFF = EPS / 2
 ANY = 1e300  # tolerance with which no targets count as inconsistent
 # Reciprocal condition number of X Xᵀ (scaled to unit diagonal) above which a solve in double precision loses
 # at most five digits; below it, rows are combined in double-double arithmetic.
@@ -165,13 +164,13 @@ class Equations:
     @quiet
     def uncertainty(self, w: Float) -> Float:
         """Bound on the change of y − Xw when X and y change by half a unit in the last place."""
-        rounding = _ROUNDOFF * (self.samples.terms(w) + np.abs(self.targets))
+        rounding = ROUNDOFF * (self.samples.terms(w) + np.abs(self.targets))
         return rounding if self.T is None else np.asarray(np.abs(self.T.high) @ rounding)
 
     @quiet
     def slope_doubt(self, nu: Pair) -> Float:
         """Bound on the change of Xᵀν when X changes by half a unit in the last place."""
-        return np.asarray(_ROUNDOFF * (self.samples.slope_terms(self.multipliers(nu).high)))
+        return np.asarray(ROUNDOFF * (self.samples.slope_terms(self.multipliers(nu).high)))
 
     @property
     def metrics(self) -> list[Float | float]:

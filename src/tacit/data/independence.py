@@ -16,9 +16,8 @@ from scipy.linalg import qr, solve_triangular
 
 from tacit.data.arrays import Float
 from tacit.numerics.double_double import ROUNDING, Pair, product
-from tacit.numerics.rounding import EPS
+from tacit.numerics.rounding import ROUNDOFF
 
-_ROUNDOFF = EPS / 2
 # A combination counts as 0 if at least this share of its entries are within one unit of round-off, and none
 # exceeds this many units (single entries may be differences of larger numbers).
 _ZERO_SHARE, _ZERO_UNITS = 0.8, 1e3
@@ -97,7 +96,7 @@ def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
     """Which rows of Z = T X are round-off of X, or of the product."""
     size, largest = np.abs(T.high), np.abs(X).max(initial=0.0)
     lost = ROUNDING * largest * size.sum(axis=1, keepdims=True)
-    bits = _ROUNDOFF * (size @ np.abs(X))
+    bits = ROUNDOFF * (size @ np.abs(X))
     mostly = (np.abs(Z) <= bits + lost).mean(axis=1) >= _ZERO_SHARE
     return np.asarray(mostly & (np.abs(Z) <= _ZERO_UNITS * bits + lost).all(axis=1))
 

@@ -13,16 +13,8 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats
 from tacit.data.printable import short_name, shortened
-from tacit.data.tables import (
-    SEARCHED,
-    as_matrix,
-    check_names,
-    kind_of,
-    listed,
-    name_of,
-    npz_arrays,
-    read_columns,
-)
+from tacit.data.selection import EVERYTHING, SEARCHED, Selection, listed
+from tacit.data.tables import as_matrix, check_names, kind_of, name_of, npz_arrays, read_columns
 from tacit.errors import InputError
 
 FORMAT, VERSION = "tacit linear model", 1
@@ -37,20 +29,26 @@ class NewSamples:
     target: Any
     unused: tuple[str, ...]
     assumed: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
 
 
-def read_new_samples(path: str | Path, features: Sequence[str], target: str) -> NewSamples:
+def read_new_samples(
+    path: str | Path, features: Sequence[str], target: str, selection: Selection = EVERYTHING
+) -> NewSamples:
     """Read the columns that a model needs from any file that `read_table` reads; "-": standard input.
 
-    Columns are found by name, in any order. All features must be present; the target is optional.
+    Columns are found by name, in any order. All features must be present; the target is optional. selection:
+    columns that are not reported as unused, and the one that names the samples.
     """
     path = Path(path)
     kind = kind_of(path)
     if kind == ".npz":
+        if selection != EVERYTHING:
+            raise InputError(f"{path.name} has no named columns; leave out --drop and --index")
         return _from_npz(path, len(features))
 
     def first_feature(names: Sequence[str], where: str) -> int:
-        check_names(names, where)
+        check_names([names[i] for i in selection.kept(names, where)], where, names)
         _check_present(features, names, where)
         return list(names).index(features[0])
 
@@ -58,10 +56,13 @@ def read_new_samples(path: str | Path, features: Sequence[str], target: str) -> 
     each = found.features.T if isinstance(found.features, np.ndarray) else found.features
     columns = {**dict(zip(found.names, each, strict=True)), features[0]: found.target}
     chosen = replace(found, names=list(features), features=[columns[name] for name in features])
+    names, where = [*found.names[: found.place], features[0], *found.names[found.place :]], name_of(path)
     known = {*features, target}
-    unused = tuple(name for name in found.names if name not in known)
+    unused = tuple(names[i] for i in selection.kept(names, where) if names[i] not in known)
     truth = np.asarray(columns[target]) if target in columns else None
-    return NewSamples(as_matrix(chosen, name_of(path)), truth, unused, found.assumed)
+    index = selection.index_of(names, where)
+    samples = () if index is None else found.texts(index)
+    return NewSamples(as_matrix(chosen, where), truth, unused, found.assumed, samples)
 
 
 def _check_present(features: Sequence[str], names: Sequence[str], where: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,20 +19,22 @@ import numpy as np
 from tacit.data.arrays import Float, as_labels, as_text, check_problem, class_names, is_number
 from tacit.data.delimited_text import NAMED, parsed, text_table, unreadable
 from tacit.data.printable import short_name, shortened, some
+from tacit.data.selection import EVERYTHING, SEARCHED, Selection, listed
 from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
 from tacit.errors import InputError
 from tacit.packages import needed
 
 _FILES = "a CSV, TSV, text, Parquet, Excel or NPZ file"
-SEARCHED = 10_000  # column names searched for one similar to a misspelt name; more would be slow
-_SHOWN = 8  # columns or classes listed in a message
+_SHOWN = 8  # classes or columns listed in a message
+_FEWEST = 4  # samples from which a column can be recognized as names of the samples
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """A data set: features, target, their names, and the assumptions made when reading them.
 
-    classes: names of the classes 0, 1, … of the target, if it was read with many=True.
+    classes: names of the classes 0, 1, … of the target, if it was read with many=True. samples: names of the
+    rows, if a column with names was selected.
     """
 
     X: Float
@@ -40,43 +43,85 @@ class Table:
     target: str
     assumed: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The content of a file: the features, as a numeric array or a list of columns, and the target."""
+    """The content of a file: one column, usually the target, and the others, as an array or a list.
+
+    place: where the one column stands in the file.
+    """
 
     names: list[str]
     features: Any
     target: Any
+    place: int
     assumed: tuple[str, ...] = ()
+
+    def at(self, places: Sequence[int]) -> Columns:
+        """Only the columns at these places of the file, besides the target."""
+        which = [i - (i > self.place) for i in places]
+        if len(which) == len(self.names):
+            return self
+        dense = isinstance(self.features, np.ndarray)
+        features = self.features[:, which] if dense else [self.features[i] for i in which]
+        return replace(self, names=[self.names[i] for i in which], features=features)
+
+    def texts(self, place: int) -> tuple[str, ...]:
+        """The entries of the column at this place of the file, as text."""
+        if place == self.place:
+            column = self.target
+        else:
+            i = place - (place > self.place)
+            column = self.features[:, i] if isinstance(self.features, np.ndarray) else self.features[i]
+        entries = np.asarray(column).tolist()
+        return tuple(f"{each:.15g}" if isinstance(each, float) else as_text(each) for each in entries)
 
 
 Place = Callable[[Sequence[str], str], int]  # (column names, file name) → index of the target
 
 
 def read_table(
-    path: str | Path, target: str | None = None, *, classes: bool = False, many: bool = False
+    path: str | Path,
+    target: str | None = None,
+    *,
+    classes: bool = False,
+    many: bool = False,
+    selection: Selection = EVERYTHING,
 ) -> Table:
     """Read text (CSV, TSV, .txt, also compressed), Parquet, Excel, or NPZ with arrays X and y; "-": stdin.
 
     target: name of the column to predict. classes: map a target with two class names to −1 and +1, in
-    alphabetical order. many: map any number of class names to 0, 1, … in that order. Numbers are parsed
-    exactly; `assumed` lists the assumptions made about the format.
+    alphabetical order. many: map any number of class names to 0, 1, … in that order. selection: the columns
+    to use. Numbers are parsed exactly; `assumed` lists the assumptions made about the format.
     """
     path = Path(path)
     kind = kind_of(path)
     if kind == ".npz":
-        return _read_npz(path, target, classes, many)
+        return _read_npz(path, target, classes, many, selection)
     name = name_of(path)
-    found = read_columns(path, kind, partial(_place_of, target))
+    found = read_columns(path, kind, partial(_place_of, target, selection))
     assert target is not None
-    if not found.names:
-        raise InputError(f"{name} has no features: its only column is the target {target!r}")
+    found, samples = _selected(found, target, selection, name)
     X = as_matrix(found, name)
     y, assumed, names = _as_target(found.target, target, name, classes, many)
     X, y = check_problem(X, y)
-    return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed), names)
+    return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed), names, samples)
+
+
+def _selected(
+    found: Columns, target: str, selection: Selection, where: str
+) -> tuple[Columns, tuple[str, ...]]:
+    """The selected features, and the names of the samples (empty if no column names them)."""
+    names = [*found.names[: found.place], target, *found.names[found.place :]]
+    features = [i for i in selection.kept(names, where) if i != found.place]
+    if not features:
+        rest = "" if found.names else f": its only column is the target {target!r}"
+        rest = rest or "; --drop, --index or --features leave out all of them"
+        raise InputError(f"{where} has no features{rest}")
+    index = selection.index_of(names, where)
+    return found.at(features), () if index is None else found.texts(index)
 
 
 def read_columns(path: Path, kind: str, place: Place) -> Columns:
@@ -121,7 +166,7 @@ def _read_text(path: Path, kind: str, place: Place) -> Columns:
     text = text_table(sys.stdin.buffer.read() if str(path) == "-" else path, kind)
     target = place(text.names, name_of(path))
     features, column = parsed(text, target, name_of(path))
-    return Columns(_without(text.names, target), features, column, text.assumed)
+    return Columns(_without(text.names, target), features, column, target, text.assumed)
 
 
 def _read_parquet(path: Path, kind: str, place: Place) -> Columns:
@@ -142,7 +187,7 @@ def _read_parquet(path: Path, kind: str, place: Place) -> Columns:
         return each.to_numpy() if plain else each.to_pandas()
 
     columns = [column(each) for each in table.itercolumns()]
-    return Columns(_without(table.column_names, target), columns, columns.pop(target))
+    return Columns(_without(table.column_names, target), columns, columns.pop(target), target)
 
 
 def _read_excel(path: Path, kind: str, place: Place) -> Columns:
@@ -158,7 +203,7 @@ def _read_excel(path: Path, kind: str, place: Place) -> Columns:
     names = ["" if pd.isna(name) else str(name) for name in frame.iloc[0]]
     target = place(names, path.name)
     columns = [frame[i].iloc[1:].infer_objects().reset_index(drop=True) for i in frame.columns]
-    return Columns(_without(names, target), columns, columns.pop(target))
+    return Columns(_without(names, target), columns, columns.pop(target), target)
 
 
 _READERS = {".parquet": _read_parquet, ".pq": _read_parquet, ".xlsx": _read_excel}
@@ -179,7 +224,7 @@ def npz_arrays(path: Path) -> dict[str, Any]:
             ) from error
 
 
-def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Table:
+def _read_npz(path: Path, target: str | None, classes: bool, many: bool, selection: Selection) -> Table:
     arrays = npz_arrays(path)
     if missing := {"X", "y"} - arrays.keys():
         raise InputError(
@@ -196,33 +241,55 @@ def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Tabl
     y = as_labels(arrays["y"], "y") if named else arrays["y"]
     X, y = check_problem(arrays["X"], y)
     assumed = _label_note(arrays["y"], "y") if classes else ()
-    return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y", assumed, names)
+    columns = [f"x{i}" for i in range(X.shape[1])]
+    found, samples = _selected(Columns(columns, X, y, len(columns)), "y", selection, path.name)
+    return Table(found.features, y, tuple(found.names), "y", assumed, names, samples)
 
 
-def _place_of(target: str | None, names: Sequence[str], where: str) -> int:
-    """Index of the target column; raise if it does not exist or column names are not unique."""
-    check_names(names, where)
+def _place_of(target: str | None, selection: Selection, names: Sequence[str], where: str) -> int:
+    """Index of the target column; raise if it does not exist or names of used columns are not unique."""
+    if target not in names:
+        _check_header(names, where)
+    kept = [names[i] for i in replace(selection, features=()).kept(names, where)]
     if target is None:
+        check_names(kept, where, names)
         raise InputError(f"choose the target column of {where} with --target; columns: {listed(names)}")
     if target not in names:
         near = difflib.get_close_matches(target, names[:SEARCHED], n=3)
         raise InputError(f"--target {target!r} is not a column of {where}, which has {listed(near or names)}")
+    if target not in kept:
+        raise InputError(f"--target {target!r} is also given as --drop or --index; a column has one role")
+    used = [names[i] for i in selection.kept(names, where)]
+    check_names([*used, *[target] * (target not in used)], where, names)
     return names.index(target)
 
 
-def check_names(names: Sequence[str], where: str) -> None:
-    """Raise if a column has no name, looks like a row index, or shares its name with another."""
+def _check_header(names: Sequence[str], where: str) -> None:
+    """Raise if the names are all numbers: then the file has no header (not even a name for the target)."""
+    if len(names) > 1 and all(is_number(name) for name in names):
+        raise InputError(
+            f"{where} seems to have no header: its first line contains only numbers ({listed(names)}); "
+            "insert a line with a name for each column"
+        )
+
+
+def check_names(names: Sequence[str], where: str, everything: Sequence[str] | None = None) -> None:
+    """Raise if a column has no name, looks like a row index, or shares its name with another.
+
+    everything: names of all columns of the file, if `names` are some of them; positions refer to these.
+    """
     for name, count in Counter(names).items():
         if not name.strip() or (name.startswith("Unnamed: ") and name[9:].isdecimal()):
-            place = names.index(name)
-            what = "has no name" if place else "looks like a row index"
+            place = (everything or names).index(name) + 1
+            what = "has no name" if place > 1 else "looks like a row index"
             raise InputError(
-                f"{where}: column {place + 1}, {name!r}, {what}; "
-                "drop it (pandas: to_csv(…, index=False)) or give it a name"
+                f"{where}: column {place}, {name!r}, {what}; leave it out with --index {place} or "
+                f"--drop {place}, or give it a name"
             )
         if count > 1:
             raise InputError(
-                f"{where} has {count} columns named {name!r}; rename or drop all but one of them"
+                f"{where} has {count} columns named {name!r}; rename all but one of them, or leave them out "
+                "with --drop"
             )
 
 
@@ -230,28 +297,47 @@ def _without(names: Sequence[str], place: int) -> list[str]:
     return [*names[:place], *names[place + 1 :]]
 
 
-def listed(names: Sequence[str]) -> str:
-    """The first column names, for a message."""
-    shown = ", ".join(shortened(repr(name), 24) for name in names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown}, … ({len(names)} columns)"
-
-
 def as_matrix(found: Columns, where: str) -> Float:
     """Convert the features to floats; raise for the first entry that is not a finite number."""
-    hint = "drop the column or the row, or encode it"
     if isinstance(found.features, np.ndarray):
         X = found.features
     else:
         X = np.empty((len(found.target), len(found.names)))
         for i, column in enumerate(found.features):
             X[:, i] = column if isinstance(column, np.ndarray) else _as_numbers(column)
-            if not isinstance(column, np.ndarray) and not np.isfinite(X[:, i]).all():
-                raise _entry_error(column, X[:, i], found.names[i], where, hint)
     bad = ~np.isfinite(X).all(axis=0)
-    if bad.any():
-        i = int(bad.argmax())
-        raise _entry_error(X[:, i], X[:, i], found.names[i], where, hint)
-    return X
+    if not bad.any():
+        return X
+    i = int(bad.argmax())
+    column = X[:, i] if isinstance(found.features, np.ndarray) else found.features[i]
+    raise _entry_error(column, X[:, i], found.names[i], where, _way_out(found, bad))
+
+
+def _way_out(found: Columns, bad: Any) -> str:
+    """What to do about columns with entries that are not finite numbers."""
+    places = np.flatnonzero(bad)
+    names = [shlex.quote(shortened(found.names[i], 40)) for i in places]
+    listing = " ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    if len(places) > 1:
+        return f"leave out the {len(places)} columns with such entries with --drop {listing}, or repair them"
+    column = found.features[int(places[0])] if isinstance(found.features, list) else None
+    if column is not None and is_identifier(np.asarray(column)):
+        return f"it looks like names of the samples: leave it out with --index {listing}"
+    return f"leave it out with --drop {listing}, drop the row, or encode the entries as numbers"
+
+
+def is_identifier(column: Any) -> bool:
+    """Whether the entries look like names of the samples: different texts, or whole numbers in sequence."""
+    entries = column.tolist()
+    if len(entries) < _FEWEST:
+        return False
+    if all(isinstance(each, str) and not is_number(each) for each in entries):
+        return len(set(entries)) == len(entries)
+    try:
+        numbers = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return bool((np.diff(numbers) == 1).all() and numbers[0] in (0, 1))
 
 
 def _as_target(

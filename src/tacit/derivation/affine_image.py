@@ -14,14 +14,13 @@ import numpy as np
 
 from tacit.autodiff import jnp
 from tacit.data.arrays import Float
-from tacit.derivation.closure import CLEAR
+from tacit.derivation.closure import CLEAR, ROUNDING
 from tacit.derivation.length_scale import row_norms
 from tacit.derivation.potential import DerivedPotential
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, OutsideDomainError
 from tacit.potentials.base import DivergenceFromStart
 
-_ROUNDING = 1e-12  # relative singular values of stacked Jacobians, rows scaled to norm 1, that are round-off
 _ON_SUBSPACE = 1e-8  # distance from the subspace, relative to the entries of w, up to which w lies on it
 
 
@@ -48,7 +47,7 @@ def affine_hull(jets: Jets, points: Float, rank: int) -> Float | None:
     norms = row_norms(slopes)
     left, singular, _ = np.linalg.svd(slopes / norms[:, None])
     singular = np.concatenate([singular, np.zeros(len(slopes) - len(singular))])
-    if rank == 0 or singular[rank] > _ROUNDING * singular[0] or singular[rank - 1] < CLEAR * singular[0]:
+    if rank == 0 or singular[rank] > ROUNDING * singular[0] or singular[rank - 1] < CLEAR * singular[0]:
         return None
     normal = np.linalg.qr(left[:, rank:] / norms[:, None])[0]
     return np.asarray(np.linalg.svd(normal)[0][:, len(normal) - rank :][:, ::-1])

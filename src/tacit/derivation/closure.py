@@ -29,12 +29,11 @@ from tacit.show.progress import progress
 # Relative sizes up to ZERO count as 0, and sizes from CLEAR on as nonzero; a size in between makes the
 # verdict "undecided". Round-off of brackets and metric tensors is about 1e-15 for well-conditioned maps.
 ZERO, CLEAR = 1e-9, 1e-6
-FLOOR = (
-    1e-4  # derivatives below this times |X||Y|/length are negligible and not used as a reference for sizes
-)
+# Derivatives below this times |X||Y|/length are negligible and not used as a reference for sizes.
+FLOOR = 1e-4
 _BATCH = 32  # brackets that are computed together
 _ALL_PAIRS = 600  # with more pairs of fields, brackets of random combinations replace those of all pairs
-_ROUNDING = 1e-12  # singular values of J, rows scaled to norm 1, that are round-off
+ROUNDING = 1e-12  # relative singular values of Jacobians, rows scaled to norm 1, that are round-off
 _RTOL = 1e-12  # of the integrator, in units of the length scale
 _PIECE = 0.25  # length of each of the two pieces of a flow, in units of the length scale
 _IDLE = 2  # the search ends after this many consecutive flows without a new direction
@@ -103,7 +102,7 @@ def lie_closure(jets: Jets, points: Float, length: float, seed: int = 0) -> Clos
         span.add(J / norms[:, None])
     singular = [np.linalg.svd(J / norms[:, None], compute_uv=False) for J in slopes]
     rank = (spans[0].dimension, _largest(spans))
-    possible = [int((each > _ROUNDING * (each[0] or 1.0)).sum()) for each in singular]
+    possible = [int((each > ROUNDING * (each[0] or 1.0)).sum()) for each in singular]
     borderline = _borderline_sizes(spans)
     rng, pairs = np.random.default_rng(seed), _pairs(np.eye(len(norms)) / norms[:, None], p)
     commutator = 0.0

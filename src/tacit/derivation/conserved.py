@@ -28,9 +28,8 @@ _FLOWS = 3  # random losses
 _PART = 0.5  # length of a flow at its initial speed, in units of the length scale
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _POINTS = 8  # random points
-_ROUNDING = (
-    1e-3  # of |I(θ₀)|: added to the size to which a drift is relative, since I is rounded to bits of |I|
-)
+# Of |I(θ₀)|: added to the size to which a drift is relative, since I is rounded to bits of |I|.
+_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ def _coefficient(c: float) -> str:
 def parameter_names(jets: Jets) -> tuple[str, ...]:
     """θ₁, θ₂, …, or the names of the arrays with indices from 1."""
     names: list[str] = []
-    for name, shape in jets.layout:
+    for name, shape in jets.layout.shapes:
         size = int(np.prod(shape))
         names += [f"{name}{str(at + 1).translate(_SUBSCRIPTS)}" for at in range(size)]
     return tuple(names)

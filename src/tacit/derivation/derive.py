@@ -23,6 +23,7 @@ from tacit.derivation.affine_image import affine_hull, in_coordinates
 from tacit.derivation.closure import ZERO, commutators
 from tacit.derivation.conserved import check_candidates
 from tacit.derivation.examination import (
+    NEARBY,
     Examination,
     contradiction,
     examine,
@@ -49,7 +50,6 @@ _FLOPS = 4e9  # operations per second of one core in singular value decompositio
 # Time for compilation: seconds, and a multiple of that for the brackets; depends on whether these vanish.
 _COMPILATION = {True: (1.4, 2.0), False: (2.2, 3.6)}
 _FLOW = 400  # evaluations on an orbit, or along a flow
-_NEARBY = 3  # points near θ₀ at which the metric is measured as well
 _ELSEWHERE = 30  # points off the orbit at which brackets are computed
 _BASE = 300_000_000  # bytes of Python, NumPy and JAX
 
@@ -248,7 +248,7 @@ def cost(parametrization: Callable[[Any], Any], theta0: Any, *, samples: int = 8
     measured = metric_bytes(p, d) <= MEMORY
     if measured and d > _LARGE_P:
         directions = 1 if vanish else d
-        verdict += directions * (samples + _NEARBY) * _timed(lambda: jets(torsion, start))[1]
+        verdict += directions * (samples + NEARBY) * _timed(lambda: jets(torsion, start))[1]
     blocks = parameter_blocks(jets, start, 1.0)
     largest = max(map(unknowns, blocks))
     searched = largest <= MAX_COEFFICIENTS

@@ -27,13 +27,12 @@ from tacit.numerics.rounding import EPS
 
 NOISE = 100.0  # sizes must exceed this multiple of their change with the last bits of θ to count as nonzero
 _UNMEASURED = Metric(*[float("nan")] * 5)
-_NEARBY = 3  # points off the orbit
+NEARBY = 3  # points off the orbit
 _DECADES = 12  # powers of ten by which θ is multiplied and divided
 _PARTS = 4  # steps per decade; the map must be smooth on each
 _REGULAR = 1e-6  # smallest relative singular value of J, rows scaled to norm 1: M⁻¹ keeps half of its digits
-_SATURATED = (
-    1e-4  # relative change of θ hidden by the last bits of w, above which w has too few accurate digits
-)
+# Relative change of θ hidden by the last bits of w, above which w has too few accurate digits.
+_SATURATED = 1e-4
 _RANGE = 1e100  # largest entry of J; products of larger ones overflow
 _ILL_CONDITIONED = (
     "The Jacobian is ill-conditioned at every sampled point: its smallest singular value is below "
@@ -78,11 +77,11 @@ def points_nearby(jets: Jets, start: Float, distance: float, seed: int = 0) -> F
     """Random points at this distance from θ₀, off its orbit, where F is smooth on the way; perhaps none."""
     rng = np.random.default_rng(seed)
     points: list[Float] = []
-    for _ in range(2 * _NEARBY):
+    for _ in range(2 * NEARBY):
         direction = rng.standard_normal(len(start))
         theta = start + distance * direction / np.linalg.norm(direction)
         smooth = np.isfinite(jets.slopes(theta)).all() and not find_jump(jets, start, theta)
-        if smooth and len(points) < _NEARBY:
+        if smooth and len(points) < NEARBY:
             points.append(theta)
     return np.array(points).reshape(-1, len(start))
 

@@ -12,13 +12,13 @@ import numpy as np
 from tacit.autodiff import jax, jnp, readable_errors
 from tacit.data.arrays import Float
 from tacit.errors import InputError
+from tacit.flows.forms.weights import Layout
 from tacit.models.function import FunctionModel
 from tacit.pickling import Carried, carried
 
 MEMORY = 4e9  # bytes; limit for Jacobians and tangent spaces, and for the tensors of the metric
 _ARRAYS = 4  # arrays of the size of J per point: Jacobian, basis and work space
 USAGE = "the parametrization", "take θ and return a vector w"
-Layout = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class Jets:
@@ -46,11 +46,7 @@ class Jets:
 
     def shaped(self, theta: Any) -> Any:
         """The flat θ in the form that the function takes: an array or a dict of arrays."""
-        arrays, at = {}, 0
-        for name, shape in self.layout:
-            size = int(np.prod(shape))
-            arrays[name] = theta[at : at + size].reshape(shape)
-            at += size
+        arrays = self.layout.unpack(theta)
         return next(iter(arrays.values())) if self.single else arrays
 
     def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -108,8 +104,8 @@ def checked_model(parametrization: Any, theta0: Any, samples: int = 1) -> tuple[
     with jax.enable_x64(True), readable_errors(*USAGE):
         model = FunctionModel(parametrization, theta0)
     arrays = model.start()
-    start = np.concatenate([np.ravel(each) for each in arrays.values()])
-    layout = tuple((name, tuple(each.shape)) for name, each in arrays.items())
+    layout = Layout.of(arrays)
+    start = layout.flat(arrays)
     jets = _cached_jets(parametrization, layout, not isinstance(theta0, dict))
     w = jets.value(start)
     if w.dtype != np.float64:

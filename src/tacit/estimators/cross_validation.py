@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from tacit.estimators.grid import Grid
 
 Point = dict[str, Any]  # depth, scale and stop
 RULES = ("cautious", "smoothed", "best", "one-standard-error")
+_LOG = logging.getLogger(__name__)
 _SMOOTHING = 1.5  # standard deviation of the Gaussian weights in smoothed scores, in steps of the grid
 _CONFIDENCE = 0.9  # confidence required for a scale below the kernel end
 _TIE = 1e-6  # relative difference of scores that counts as none
@@ -124,6 +126,8 @@ def select(estimator: Any, grid: Grid, scores: Float, rule: str, among_equals: F
     estimator.cv_results_, estimator.n_splits_ = _cv_results(points, scores), len(scores)
     for name, value in points[index].items():
         setattr(estimator, f"{name}_", value)
+    chosen = ", ".join(f"{name} = {value}" for name, value in points[index].items())
+    _LOG.info("cross-validation of %d candidates in %d folds selects %s", len(points), len(scores), chosen)
 
 
 def smoothed(means: Float, shape: tuple[int, ...]) -> Float:

@@ -22,10 +22,15 @@ from scipy.special import expit
 
 from tacit.data.arrays import Float
 from tacit.errors import NotConvergedError
+from tacit.flows.driver import drive
+from tacit.flows.form import Flow
 from tacit.flows.forms.mirror import MirrorMap
+from tacit.flows.segments import Reader, Segment
+from tacit.flows.steps.stepper import ByScipy
+from tacit.flows.termination import Stall
 from tacit.losses import Exponential, SeparatingLoss
 from tacit.models.model import Model
-from tacit.numerics.roots import crossing
+from tacit.numerics.rounding import TINY
 from tacit.numerics.ties import Ties, product
 from tacit.potentials.arrays import quiet
 
@@ -43,7 +48,6 @@ _LEAST_GAIN = 1e-12  # decrease of the log loss below which the search for the s
 # slopes from ±1, which have larger relative errors than the slopes.
 _LSODA_RTOL, _LSODA_RTOL_DEEP = 1e-2, 1e-4
 _LEAST_RTOL = 1e-13  # the smallest tolerance that LSODA is given
-_TINY = 1e-300  # prevents division by 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +97,7 @@ class LabelledSamples:
             slopes = self.weights * wrong
             gradient = -float(self.y @ slopes)
             low, high = (b, high) if gradient < 0 else (low, b)
-            change = -gradient / max(float(slopes @ (1 - wrong)), _TINY)
+            change = -gradient / max(float(slopes @ (1 - wrong)), TINY)
             if abs(change) <= _ROUND_OFF * (1 + abs(b)):
                 break
             b = b + change if low < b + change < high else (low + high) / 2
@@ -118,7 +122,7 @@ def _qr(X: Float) -> tuple[Float, Float]:
     return U, R if ties is None else ties.spread(R)
 
 
-class SeparatingFlow:
+class SeparatingFlow(Flow):
     """The flow of a diagonal network on labelled samples, with the unknowns ν or Uᵀν."""
 
     def __init__(self, model: Model, samples: LabelledSamples, rtol: float = 1e-8):
@@ -161,7 +165,7 @@ class SeparatingFlow:
         kernel = kernel if self.U is None else self.U @ kernel
         inner = S[:, None] * kernel - np.outer(p, p @ kernel)
         if self.samples.intercept:
-            inner -= np.outer(S, S @ kernel) / max(S.sum(), _TINY)
+            inner -= np.outer(S, S @ kernel) / max(S.sum(), TINY)
         return -inner if self.U is None else -self.U.T @ inner
 
     def _natural_size(self) -> float:
@@ -174,36 +178,38 @@ class SeparatingFlow:
     def _accuracy(self, nu: Float) -> float:
         return -self._at(nu)[1].log_loss
 
+    def stepper(self) -> ByScipy:
+        """LSODA."""
+        options: dict[str, Any] = {"rtol": self.rtol, "atol": self.rtol * self._natural_size()}
+        jac = lambda time, nu: self._jacobian(time, nu)  # noqa: E731 (SciPy before 1.17 takes no method)
+        solver = LSODA(self._rate, 0.0, np.zeros(len(self.rows)), 1e300, jac=jac, **options)
+        return ByScipy(solver, lambda _, nu: nu)
+
     @quiet
     def stops(self, accuracies: Sequence[float]) -> StoppedFlow:
         """Stop at these increasing accuracies, all of which the flow must be able to reach."""
-        unknowns = np.zeros(len(self.rows))
-        options: dict[str, Any] = {"rtol": self.rtol, "atol": self.rtol * self._natural_size()}
-        jac = lambda time, nu: self._jacobian(time, nu)  # noqa: E731 (SciPy before 1.17 takes no method)
-        solver = LSODA(self._rate, 0.0, unknowns, 1e300, jac=jac, **options)
-        remaining, found, steps = list(accuracies), [], 0
-        while remaining:
-            if solver.status == "failed" or steps >= _MOST_STEPS:
-                raise NotConvergedError(f"the flow stalled before it reached accuracy {remaining[0]:.6g}")
-            solver.step()
+        remaining, found, steps = list(accuracies), list[Float](), 0
+
+        def follow(segment: Segment) -> bool:
+            nonlocal steps
             steps += 1
-            reached = self._accuracy(solver.y)
-            if not np.isfinite(reached):
-                raise NotConvergedError(f"the flow diverged before it reached accuracy {remaining[0]:.6g}")
+            reader = Reader(segment, self._accuracy)
+            reached = reader(segment.end)[1]
+            if steps >= _MOST_STEPS or not np.isfinite(reached):
+                raise Stall("too many steps" if np.isfinite(reached) else "it diverged")
             while remaining and reached >= remaining[0]:
-                found.append(self._locate(solver, remaining.pop(0)))
+                found.append(reader.locate(remaining.pop(0))[0][0])
+            return not remaining
+
+        try:
+            if remaining:
+                drive(self, follow)
+        except Stall as stall:
+            wanted = f"the flow did not reach accuracy {remaining[0]:.6g}"
+            raise NotConvergedError(f"{wanted}: {stall}") from None
         states = [self._at(nu) for nu in found]
         predictors = np.array([there.predictor for there, _ in states])
         return StoppedFlow(predictors, np.array([state.intercept for _, state in states]), steps)
-
-    def _locate(self, solver: Any, accuracy: float) -> Float:
-        """The unknowns at an accuracy within the last step."""
-        dense = solver.dense_output()
-        if self._accuracy(dense(solver.t_old)) >= accuracy:
-            return np.asarray(dense(solver.t_old))
-        tolerances = {"xtol": 1e-15 * solver.t, "rtol": 1e-14}
-        time = crossing(lambda t: self._accuracy(dense(t)) - accuracy, solver.t_old, solver.t, **tolerances)
-        return np.asarray(dense(time))
 
 
 @quiet
@@ -214,12 +220,12 @@ def least_loss(samples: LabelledSamples) -> float:
     slightly larger.
     """
     basis, sizes, _ = np.linalg.svd(samples.X, full_matrices=False)
-    rank = int((sizes > _RANK * max(sizes.max(), _TINY)).sum())
+    rank = int((sizes > _RANK * max(sizes.max(), TINY)).sum())
     U = basis[:, :rank]
     v, here = np.zeros(rank), samples.at(np.zeros(len(U)))
     for _ in range(_NEWTON_LOSS):
         S = here.curvature
-        centred = U - (S @ U) / max(S.sum(), _TINY) if samples.intercept else U
+        centred = U - (S @ U) / max(S.sum(), TINY) if samples.intercept else U
         hessian = (centred.T * S) @ centred + _RIDGE * S.max() * np.eye(rank)
         change = np.linalg.solve(hessian, U.T @ here.p)
         length = 1.0

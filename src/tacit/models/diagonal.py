@@ -74,8 +74,9 @@ class Diagonal(CoordinatewiseModel):
     def __post_init__(self) -> None:
         depth = as_number(self.depth, "depth")
         if depth < 2:
+            meant = f"; the first argument is depth: did you mean scale={self.depth}?" if depth < 1 else ""
             raise InputError(
-                f"depth must be at least 2, got {self.depth}; depth 1 is plain linear regression"
+                f"depth must be at least 2, got {self.depth}{meant or '; depth 1 is plain linear regression'}"
             )
         if depth > _DEEPEST:
             raise InputError(f"depth must be at most {_DEEPEST:g}, got {self.depth}")

@@ -17,7 +17,7 @@ from tacit.models.model import Model, fixed_start
 from tacit.models.parametrizations import Weights
 
 _ROWS = "the model takes matrices with {} rows, but the data has {}"
-_SYMMETRIC = 1e-12  # asymmetry of a measurement that is round-off, relative to its largest entry
+_SYMMETRIC = 1e-10  # asymmetry of a measurement, relative to its largest entry, that is round-off
 
 
 class _MatrixModel(Model):
@@ -252,15 +252,7 @@ class SymmetricFactorization(_MatrixModel):
                     "on the diagonal; use Factorization, or measure (E + Eᵀ)/2 for each E of X.dense()"
                 )
             X = X.dense()
-        matrices = _as_matrices(X, d, d)
-        skew = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
-        wrong = skew > _SYMMETRIC * np.abs(matrices).max(axis=(1, 2), initial=0.0)
-        if wrong.any():
-            raise InputError(
-                f"a symmetric factorization takes symmetric measurements, but X[{int(wrong.argmax())}] is "
-                "not symmetric; use (X + Xᵀ)/2, which has the same outputs"
-            )
-        return matrices
+        return as_symmetric(_as_matrices(X, d, d))
 
     def start(self, d: int | None = None) -> Weights:
         """W at initialization. d: the number of rows of the measurements."""
@@ -272,6 +264,18 @@ def _as_matrices(X: Any, d1: int, d2: int) -> Float:
     if matrices.shape[1:] != (d1, d2):
         raise InputError(f"X must have shape (samples, {d1}, {d2}) for this model, got {matrices.shape}")
     return matrices
+
+
+def as_symmetric(X: Float) -> Float:
+    """X, made exactly symmetric; raises `InputError` if a measurement is not symmetric up to round-off."""
+    skew = np.abs(X - X.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+    wrong = skew > _SYMMETRIC * np.abs(X).max(axis=(1, 2), initial=0.0)
+    if wrong.any():
+        raise InputError(
+            f"measurement {int(wrong.argmax())} is not symmetric, but the predictor is; pass (X + Xᵀ)/2, "
+            "which has the same outputs"
+        )
+    return X / 2 + X.transpose(0, 2, 1) / 2
 
 
 def _as_width(width: Any) -> int | None:

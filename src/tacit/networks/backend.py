@@ -100,9 +100,6 @@ class Backend(Protocol):
     def factored_kernel(self, weights: Array, X: Array, Y: Array | None, outputs: int) -> Array:
         """The contribution of the `factored_layers` to the kernel."""
 
-    def columns(self, weights: Array, X: Array) -> Any:
-        """All of J, (N·m, P), by columns: cheaper if a sample has more outputs than there are weights."""
-
     def inner(self, first: Any, second: Any) -> Array:
         """The product A·Bᵀ of two blocks of rows."""
 

@@ -129,10 +129,6 @@ class InJax:
         """Rows of J by `jax.vjp` for single samples, vectorized over samples."""
         return self._call(_rows, weights, X, basis, raw=True)
 
-    def columns(self, weights: Array, X: Array) -> Any:
-        """Columns of J by `jax.jvp` along each weight."""
-        return self._call(_columns, weights, X, raw=True)
-
     def factored_layers(self, weights: Array, X: Array) -> tuple[Layer, ...]:
         """No layers: the structure of a function is not known."""
         return ()
@@ -220,9 +216,3 @@ def _rows(network: InJax, flat: Any, X: Any, basis: Any) -> Any:
         return jnp.concatenate([each.reshape(len(basis), -1) for each in gradients], axis=1)
 
     return jax.vmap(of_sample)(X).reshape(-1, flat.size)
-
-
-@partial(jax.jit, static_argnums=0)
-def _columns(network: InJax, flat: Any, X: Any) -> Any:
-    directions = jnp.eye(flat.size, dtype=flat.dtype)
-    return jax.vmap(lambda each: _jvp(network, flat, X, each))(directions).reshape(flat.size, -1).T

@@ -194,12 +194,6 @@ class InTorch:
             first = factors_at(X)
             return _array(kernel_from_factors(first, first if Y is None else factors_at(Y), outputs))
 
-    def columns(self, weights: Array, X: Array) -> Any:
-        """Columns of J by `jvp` along each weight."""
-        directions = np.eye(weights.size, dtype=weights.dtype)
-        columns = [self.jvp(weights, X, direction).ravel() for direction in directions]
-        return torch.as_tensor(np.array(columns).T.copy(), device=self._device)
-
     def inner(self, first: Any, second: Any) -> Array:
         """A·Bᵀ in full precision."""
         with self._computing():

@@ -1,9 +1,8 @@
 r"""The tangent kernel K(x, x') = ∂f(x)/∂θ · ∂f(x')/∂θᵀ of a network, by Jacobian products in blocks.
 
-A row of the Jacobian, (N·m) × P, takes one backward pass for one output of one sample. If a sample has more
-outputs than there are weights, the Jacobian is computed by columns. Dense layers of PyTorch need no Jacobian
-(`dense`). If not all rows fit into the allowed memory, blocks of rows are multiplied pair by pair, and rows
-are computed repeatedly.
+A row of the Jacobian, (N·m) × P, takes one backward pass for one output of one sample. Dense layers of
+PyTorch need no Jacobian (`dense`). If not all rows fit into the allowed memory, blocks of rows are multiplied
+pair by pair, and rows are computed repeatedly.
 """
 
 from __future__ import annotations
@@ -87,13 +86,12 @@ def cost_of(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The Jacobian rows of some inputs, computed in blocks. by_columns: compute all of them by columns."""
+    """The Jacobian rows of some inputs, computed in blocks."""
 
     backend: Backend
     weights: Array
     X: Array
     outputs: int
-    by_columns: bool
 
     @property
     def count(self) -> int:
@@ -101,8 +99,6 @@ class _Rows:
 
     def block(self, begin: int, end: int) -> Any:
         """The rows from begin to end, which are whole samples or some outputs of one sample."""
-        if self.by_columns and (begin, end) == (0, self.count):
-            return self.backend.columns(self.weights, self.X)
         m = self.outputs
         basis = np.eye(m, dtype=self.weights.dtype)
         first, last = begin // m, -(-end // m)
@@ -147,9 +143,8 @@ def tangent_kernel(
 def _by_rows(backend: Backend, weights: Array, X: Array, Y: Array | None, cost: KernelCost) -> Array:
     """The product of all Jacobian rows, block by block; a single block if they fit into memory."""
     outputs = cost.rows // len(X)
-    by_columns = weights.size == cost.weights < outputs
-    X_rows = _Rows(backend, weights, X, outputs, by_columns)
-    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs, by_columns)
+    X_rows = _Rows(backend, weights, X, outputs)
+    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs)
     K = np.empty((X_rows.count, Y_rows.count), dtype=weights.dtype)
     for a, b in _blocks(X_rows.count, outputs, cost.block):
         first = X_rows.block(a, b)

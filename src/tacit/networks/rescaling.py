@@ -20,10 +20,7 @@ from tacit.networks.chain import bias_of, links, weight_layers
 
 _SCALES = 2.0 ** np.linspace(-1, 1, 5)  # the factors c
 _ROUND_OFF = {"float32": 1e-4, "float64": 1e-9}  # a smaller misfit, relative to the outputs, is round-off
-_UNCHANGED = {
-    "float32": 1e-4,
-    "float64": 1e-10,
-}  # of the largest output that rebalancing may change
+_UNCHANGED = {"float32": 1e-4, "float64": 1e-10}  # of the largest output that rebalancing may change
 _RANDOM_SAMPLES = 16  # number of random inputs
 
 

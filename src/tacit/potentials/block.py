@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
+from tacit.numerics.rounding import TINY
 
 # Longest quadrature panel in v: with 16 nodes the relative error is 3.4^{-32} for integrands analytic in the
 # strip |Im v| < π/2.
@@ -39,7 +40,6 @@ _RULES = tuple(  # (panel length, Gauss rule): shorter panels need fewer nodes f
 _MAX_STEPS = 60  # Newton or Halley steps; usually a handful is enough
 _NEWTON_TOL = 1e-8  # relative step after which the next step (quadratic convergence) is round-off
 _HALLEY_TOL = 1e-5  # the same for a method of third order
-_SMALLEST = 1e-300  # positive number instead of 0 under a logarithm
 _MAX_V = 700.0  # |v| at which sinh v overflows; only round-off of F near its end leads there
 _LINEAR_CHANGE = 1e-3  # change of v up to which t = rise/β' is a good enough start of Newton's method
 _NEARLY_LINEAR = 0.1  # change of v up to which a plain Newton step in v cannot overshoot much
@@ -270,7 +270,7 @@ class Block:
         decreases monotonically to the solution.
         """
         goal = self.product(self.v0) + rise
-        goal = np.where(self.one_sided, np.maximum(goal, _SMALLEST), goal)
+        goal = np.where(self.one_sided, np.maximum(goal, TINY), goal)
         size = np.log(np.abs(goal))
         positive = self.mu > 0
         logs = np.log(np.where(positive, self.mu, 1.0))

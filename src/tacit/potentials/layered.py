@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError
+from tacit.numerics.rounding import LEAST_NORMAL
 from tacit.potentials.arrays import quiet
 from tacit.potentials.base import Potential
 from tacit.potentials.block import Block, integral
@@ -17,7 +18,6 @@ from tacit.potentials.bregman import Bregman
 from tacit.potentials.separable import DeepHypentropy
 
 Array = Any
-_TINY = float(np.finfo(np.float64).tiny)
 _MAX_LOG_SLOPE = 600.0  # |log slope| up to which slopes and their products with other terms are finite
 _MAX_STEPS = 40  # Newton steps
 _NEWTON_TOL = 1e-8  # relative step after which the next step (quadratic convergence) is round-off
@@ -226,10 +226,10 @@ class Layered(Potential):
     def subdifferential(self, w: Array) -> tuple[Array, Array]:
         """Bounds on ∇Q(w), given that numbers below the smallest normal float are not exact."""
         w = np.asarray(w, dtype=float)
-        gradient, underflow = self.gradient(w), np.abs(w) < _TINY
+        gradient, underflow = self.gradient(w), np.abs(w) < LEAST_NORMAL
         if not underflow.any():
             return gradient, gradient
-        lower, upper = (self.gradient(np.where(underflow, end, w)) for end in (-_TINY, _TINY))
+        lower, upper = (self.gradient(np.where(underflow, end, w)) for end in (-LEAST_NORMAL, LEAST_NORMAL))
         return np.where(underflow, lower, gradient), np.where(underflow, upper, gradient)
 
     @quiet

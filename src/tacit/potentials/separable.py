@@ -10,13 +10,13 @@ import numpy as np
 
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError
+from tacit.numerics.rounding import LEAST_NORMAL
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import as_array, parameter, quiet
 from tacit.potentials.base import Potential
 from tacit.potentials.rapidity import Geometry, log_abs
 
 Array = Any
-_TINY = float(np.finfo(np.float64).tiny)
 _GAUSS = tuple(  # nodes and weights on [0, 1] for the divergence near its origin
     (float(x + 1) / 2, float(c) / 2) for x, c in zip(*np.polynomial.legendre.leggauss(16), strict=True)
 )
@@ -83,8 +83,8 @@ class DiagonalPotential(Geometry, Potential):
         """
         xp, w = as_array(w)
         gradient = self.gradient(w)
-        reach = self.gradient(xp.full_like(w, _TINY))
-        underflow = xp.abs(w) < _TINY
+        reach = self.gradient(xp.full_like(w, LEAST_NORMAL))
+        underflow = xp.abs(w) < LEAST_NORMAL
         return xp.where(underflow, -reach, gradient), xp.where(underflow, reach, gradient)
 
     @quiet

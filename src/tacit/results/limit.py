@@ -17,6 +17,7 @@ from tacit.errors import NoPotentialError
 from tacit.models.model import Model
 from tacit.numerics.rounding import quiet
 from tacit.results.delegation import delegate
+from tacit.results.prediction import Predicting
 from tacit.results.result import Drawn, Labelled, Pictured, Summarized, axes_of
 from tacit.results.trained import Trained
 
@@ -48,7 +49,7 @@ def _known(value: float) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Limit(Summarized, Pictured):
+class Limit(Predicting, Summarized, Pictured):
     """The solution that gradient flow picks, with its certificate.
 
     `regime` (kernel, rich or intermediate) is computed when it is first used. If converged is False, `reason`

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, Index
 from tacit.data.status import Status
 from tacit.data.units import Units
+from tacit.results.prediction import linear_outputs, new_inputs
 from tacit.results.result import Labelled, Pictured, Summarized
 
 # Largest residual of the optimality conditions, relative to their terms, that is reported as converged.
@@ -111,6 +113,27 @@ class Margin(Summarized, Pictured):
     def margins(self) -> Float:
         """y_n(x_n·w + b) of every sample."""
         return np.asarray(self.y * (self.X @ self.predictor + self.intercept))
+
+    def predict(self, X: ArrayLike) -> Float:
+        """Predict the classes of new samples: −1 and +1, the sign of w·x + b.
+
+        Parameters
+        ----------
+        X : (N, d) array-like
+            Rows are samples. If the data had named columns and X has, too, they are matched by name.
+
+        Returns
+        -------
+        (N,) array
+            −1 or +1; samples on the boundary are −1.
+
+        Raises
+        ------
+        InputError
+            If X has another number of features, lacks a named one, or contains entries that are not finite.
+        """
+        outputs = linear_outputs(self.predictor, new_inputs(X, self.predictor, self.features))
+        return np.where(outputs + self.intercept > 0, 1.0, -1.0)
 
     def _arrays(self) -> Labelled:
         arrays: Labelled = {"predictor": (("feature",), self.predictor), "dual": (("sample",), self.dual)}

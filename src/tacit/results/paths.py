@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -217,8 +218,21 @@ class MarginPath(AlongMu):
 
     @property
     def changes(self) -> list[Kink]:
-        """The kinks: where the support changes."""
-        return self.kinks
+        """Where the support changes: the kinks if they have been located, else midpoints of the points.
+
+        Locating the kinks takes many times as long as the path, and a picture does not show the difference.
+        """
+        located: list[Kink] | None = vars(self).get("kinks")
+        return self._changes_between() if located is None else located
+
+    def _changes_between(self) -> list[Kink]:
+        """The changes of the support, each half way between two points in log μ, from large μ to small."""
+        order, found = np.argsort(-self.mu), []
+        for i, j in pairwise(order):
+            middle = math.sqrt(self.mu[i]) * math.sqrt(self.mu[j])
+            changed = np.flatnonzero(self.support[i] != self.support[j])
+            found += [Kink(middle, int(n), bool(self.support[j, n])) for n in changed]
+        return found
 
     @cached_property
     def excess(self) -> tuple[Float, Float]:

@@ -13,11 +13,12 @@ from tacit.data.status import Status
 from tacit.errors import NoPotentialError, TacitError
 from tacit.models.model import Model
 from tacit.results.delegation import delegate
+from tacit.results.prediction import Predicting
 from tacit.results.result import Labelled, Pictured, Summarized
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Summarized, Pictured):
+class Run(Predicting, Summarized, Pictured):
     """A run of gradient descent with steps, and the start of the flow that ends where it did.
 
     Attributes

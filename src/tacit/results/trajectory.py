@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.arrays import Float
-from tacit.data.entries import Entries
+from tacit.data.arrays import Float, as_number
+from tacit.data.entries import Entries, Inputs
 from tacit.data.json_values import as_json
 from tacit.data.status import Status
 from tacit.data.units import Units
@@ -21,6 +21,7 @@ from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 from tacit.results.delegation import delegate
+from tacit.results.prediction import activation, linear_outputs, new_inputs
 from tacit.results.result import Drawn, Labelled, Summarized, supports
 
 if TYPE_CHECKING:
@@ -329,6 +330,55 @@ class Trajectory(Summarized):
     def final_kernel_distance(self) -> float:
         """The last of the kernel distances, without computing the others."""
         return float(self._kernels(slice(-1, None))[0])
+
+    def predict(self, X: Inputs, at: float | None = None) -> Float:
+        """Predict the outputs at new inputs, at the end of the flow or when it reached an accuracy.
+
+        Parameters
+        ----------
+        X : (N, d) array-like
+            Rows are samples, in the original units; (N, d₁, d₂) or the entries of a matrix for models of
+            matrices, inputs of the network for a `Network`. Named columns are matched by name.
+        at : float, optional
+            An accuracy γ̃ = −log(loss) between the first and the last recorded one. Between two recorded
+            accuracies the outputs are interpolated; `tacit.flow(…, at=…)` records given ones exactly.
+
+        Returns
+        -------
+        (N,) array
+            Predictions; (N, m) for m outputs. For classification, their signs are the classes.
+
+        Raises
+        ------
+        InputError
+            If the flow did not reach the accuracy, or X does not match the data.
+        """
+        last = len(self.accuracy) - 1
+        if at is None:
+            return self._outputs_at(last, X)
+        level, reached = as_number(at, "at"), np.maximum.accumulate(self.accuracy)
+        if not reached[0] <= level <= reached[-1]:
+            raise InputError(
+                f"the recorded accuracies are {reached[0]:.6g} to {reached[-1]:.6g}; at = {level:g} is not "
+                "among them"
+            )
+        after = min(int(np.searchsorted(reached, level)), last)
+        before = max(after - 1, 0)
+        if reached[after] == level or not np.isfinite(reached[after]):
+            return self._outputs_at(after, X)
+        share = (level - reached[before]) / (reached[after] - reached[before])
+        return np.asarray((1 - share) * self._outputs_at(before, X) + share * self._outputs_at(after, X))
+
+    def _outputs_at(self, instant: int, X: Inputs) -> Float:
+        """The outputs at new inputs at one recorded time."""
+        if not self.model.has_predictor:
+            inputs = self.model.as_inputs(X)
+            return np.asarray(self.model.parametrization.outputs(self.weights_at(instant), inputs))
+        w = self.predictor[instant]
+        outputs = linear_outputs(w, new_inputs(X, w, self.features)) + self.intercept[instant]
+        outputs = outputs[:, 0] if outputs.ndim == 2 and self.outputs.ndim == 2 else outputs
+        sign = 0 if self.model.linear else int(np.sign(self.weights_at(instant)["a"]))
+        return activation(self.model, sign, outputs)
 
     def _run(self) -> dict[str, Any]:
         """The method of the flow and the reason for its end."""

@@ -40,7 +40,7 @@ def path_picture(
     sweeping: SweepingPath | None = None,
     clock: str | None = None,
 ) -> Picture:
-    """A picture of the directions (left) and of the support with its kinks (right) against μ.
+    """A picture of the directions (left) and of the support and its changes (right) against μ.
 
     clock: the label of μ, such as "μ = α²/γ̃".
     """
@@ -88,11 +88,21 @@ def _draw_directions(
 def support_spans(path: MarginPath | SweepingPath) -> list[list[Span]]:
     """The ranges of μ in which each sample is in the support; they end at kinks or events."""
     order = np.argsort(-path.mu)
-    changes = path.changes
+    changes = _changes_of(path)
     return [
         _spans(path.mu[order], path.support[order, n], [each for each in changes if each.sample == n])
         for n in range(path.support.shape[1])
     ]
+
+
+def _changes_of(path: MarginPath | SweepingPath) -> list[Kink]:
+    """The changes of the support; of large data only to the resolution of the path, which a picture shows.
+
+    Locating the kinks between the points takes many times as long as the path.
+    """
+    if isinstance(path, MarginPath) and path.X.size <= CHEAP:
+        return path.kinks
+    return path.changes
 
 
 def _spans(mu: Float, inside: Any, changes: list[Kink]) -> list[Span]:
@@ -124,7 +134,7 @@ def _draw_support(found: MarginPath | SweepingPath, sweeping: SweepingPath | Non
     for place, n in enumerate(shown):
         _draw_bars(axis, place, bars[n], color=KERNEL, lw=thick)
         _draw_bars(axis, place + above, pushes[n], color=RICH, lw=thick / 2)
-    for kink in found.changes:
+    for kink in _changes_of(found):
         axis.axvline(kink.mu, color="0.5", lw=0.7, ls=":")
     axis.plot([], [], color=KERNEL, lw=3, label="in the support")
     if sweeping is not None:
@@ -133,7 +143,7 @@ def _draw_support(found: MarginPath | SweepingPath, sweeping: SweepingPath | Non
     axis.set_yticks(range(0, len(shown), step or 1), [str(n) for n in shown[:: step or 1]], fontsize=6.5)
     axis.set_ylim(-1, len(shown))
     axis.set_ylabel("sample (numbered from 0)")
-    axis.set_title(_title(len(found.changes), len(bars), len(ever), len(shown)), loc="left")
+    axis.set_title(_title(len(_changes_of(found)), len(bars), len(ever), len(shown)), loc="left")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
 
 
@@ -143,9 +153,9 @@ def _draw_bars(axis: Any, height: float, spans: list[Span], **style: Any) -> Non
         axis.plot([since, until], [height, height], solid_capstyle="butt", **style, **points)
 
 
-def _title(kinks: int, samples: int, ever: int, shown: int) -> str:
-    """The number of kinks, and of samples that are not shown."""
-    lines = [f"support vectors, {kinks or 'no'} {'kink' if kinks == 1 else 'kinks'}"]
+def _title(changes: int, samples: int, ever: int, shown: int) -> str:
+    """The number of changes of the support, and of samples that are not shown."""
+    lines = [f"support vectors, {changes or 'no'} {'change' if changes == 1 else 'changes'}"]
     if ever > shown:
         lines.append(f"the first {shown} of {ever}")
     if samples > ever:

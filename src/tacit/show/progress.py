@@ -19,6 +19,7 @@ _PATIENCE = 1.0  # seconds before a bar appears
 _LOOK = 3.0  # seconds after which the time for all items is estimated
 _LONG = 1800.0  # expected seconds above which a message is printed
 _told: ContextVar[bool] = ContextVar("told", default=False)
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 @contextmanager
@@ -31,6 +32,21 @@ def announcing() -> Iterator[None]:
         _told.reset(token)
 
 
+@contextmanager
+def silenced() -> Iterator[None]:
+    """A context without progress bars, status lines and remarks."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
+def is_silenced() -> bool:
+    """Whether only results and errors are to be printed."""
+    return _quiet.get()
+
+
 def progress(items: Iterable[T], label: str = "", count: int | None = None) -> Iterable[T]:
     """Iterate over the items with a progress bar if standard error is a terminal.
 
@@ -40,7 +56,7 @@ def progress(items: Iterable[T], label: str = "", count: int | None = None) -> I
         assert isinstance(items, Sized)
         count = len(items)
     shown = _with_bar(items, label, count) if _watched() else items
-    return _announced(shown, count, label) if _told.get() else shown
+    return _announced(shown, count, label) if _told.get() and not is_silenced() else shown
 
 
 def _announced(items: Iterable[T], count: int, label: str) -> Iterator[T]:
@@ -60,7 +76,7 @@ def _announced(items: Iterable[T], count: int, label: str) -> Iterator[T]:
 
 
 def _watched() -> bool:
-    return bool(sys.stderr and sys.stderr.isatty())
+    return bool(sys.stderr and sys.stderr.isatty()) and not is_silenced()
 
 
 def _with_bar(items: Iterable[T], label: str, count: int) -> Iterator[T]:

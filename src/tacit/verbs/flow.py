@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable
@@ -45,6 +46,8 @@ from tacit.show.progress import Meter
 from tacit.verbs.assemble_trajectory import assemble, in_original_units
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
+
+_LOG = logging.getLogger(__name__)
 
 
 def flow(
@@ -159,6 +162,7 @@ def flow(
     trajectory = _run(problem, design, (until, at, times), linearized, (method, step, most_steps), begun)
     if design is not None and not design.plain:
         trajectory = in_original_units(trajectory, design.units(targets), design.X, targets)
+    _LOG.info("flow of %r: %s, %d steps: %s", model, trajectory.method, trajectory.steps, trajectory.reason)
     if trajectory.status == Status.INTERRUPTED:
         raise Interrupted(replace(trajectory, features=names))
     return replace(trajectory, features=names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,8 @@ from tacit.training.settings import Training
 from tacit.verbs.flow import flow
 from tacit.verbs.many import solve_many
 from tacit.verbs.predict_training import check_training, trained_limit
+
+_LOG = logging.getLogger(__name__)
 
 
 def limit(
@@ -136,6 +139,7 @@ def limit(
     else:
         found = family.limit(model, design.features, targets, design.samples, tol, flow)
     found = found if design.plain else _in_original_units(found, design, y)
+    _LOG.info("limit of %r: %s, %d steps", model, found.method, found.iterations)
     return replace(found, features=names, seconds=time.perf_counter() - begun)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import time
@@ -33,6 +34,7 @@ from tacit.solvers.margins.support import (
     margin_residual,
 )
 
+_LOG = logging.getLogger(__name__)
 _LOCATED = 1e-9  # accuracy of a kink, in log μ
 
 
@@ -104,6 +106,7 @@ def margin_path(
     kkt = np.array([_residual(margins, geometry, m, each) for m, each in zip(levels, held, strict=True)])
     predictors = np.array([units.predictor(each.predictor) for each in held])
     error = np.array([each.error for each in held])
+    _LOG.info("maximum margins at %d values of μ, depth %g", len(levels), depth_of(geometry))
     return MarginPath(
         mu=levels,
         predictors=predictors,
@@ -150,7 +153,7 @@ def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
 def kinks_of(path: MarginPath) -> list[Kink]:
     """Kinks of the path: changes of the support between its points, from large μ to small."""
     found: list[Kink] = []
-    for i, j in pairwise(np.argsort(-path.mu)):
+    for i, j in progress(list(pairwise(np.argsort(-path.mu))), "kinks"):
         found += _kinks_between(path._margins, path.geometry, _held(path, i), _held(path, j))
     return found
 

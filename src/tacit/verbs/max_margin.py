@@ -59,6 +59,7 @@ def max_margin(
         Rows are samples.
     y : (N,) array-like
         Two classes: −1 and +1, or any two names or whole numbers; the first in sorted order stands for −1.
+        All labels may be +1 if the rows of X are y_n·x_n, as the papers write them.
     norm : "l1" | "l2" | "linf" | float, or a Potential or Model
         A number p with 0 < p ≤ 2 stands for ‖w‖_p, "linf" for max |w_j|, to whose margin sign descent and
         Adam with ε = 0 tend. For p < 1 the problem is not convex: with up to three

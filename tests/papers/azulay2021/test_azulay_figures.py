@@ -266,8 +266,8 @@ def test_a_wrong_flow_or_a_wrong_warp_is_seen_in_the_two_clocks(monkeypatch):
     right_warp, right_clock = warped.warp, warped.warped_clock
     hessian = lambda delta, w: NeuronPotential(delta).hessian(w)  # noqa: E731
     assert any("same curve" in text for text in texts(tacit, "flow", kernel_flow))
-    assert any("gH is one" in text for text in texts(warped, "warp", lambda *at: right_warp(*at) ** 2))
-    assert any("H is no Hessian" in text for text in texts(warped, "metric", hessian))
+    assert any("gH is a Hessian" in text for text in texts(warped, "warp", lambda *at: right_warp(*at) ** 2))
+    assert any("H is not a Hessian" in text for text in texts(warped, "metric", hessian))
     assert any(
         "at the times" in text for text in texts(warped, "warped_clock", lambda run: right_clock(run) / 1.5)
     )

@@ -133,3 +133,12 @@ def test_claims_fail_for_wrong_software(monkeypatch, name, verb, wrong):
 def test_claims_hold_for_other_draws(name):
     (entry,) = figures(f"woodworth2020/{name}")
     assert failing(judged(entry, 11)) == []
+
+
+def test_the_gap_of_a_flow_is_its_distance_from_a_matrix_and_nan_without_a_fit():
+    X, y = np.array([np.eye(2), np.diag([1.0, -1.0])]), np.array([1.0, 0.5])
+    start = tacit.Factorization.gaussian((2, 2), 20, 0.1)
+    end = tacit.flow(start, X, y, method="parameters").predictor[-1]
+    assert schatten.gap(start, X, y, end) < 1e-5
+    assert schatten.gap(start, X, y, 2 * end) == pytest.approx(0.5, rel=1e-5)
+    assert math.isnan(schatten.gap(start, X[[0, 0]], y, end))

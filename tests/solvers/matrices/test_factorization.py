@@ -223,8 +223,8 @@ def test_single_entries():
     ("X", "y", "message"),
     [
         (np.ones((2, 3)), np.ones(2), "X must have 3 dimensions"),
-        (np.ones((2, 3, 3)), np.ones(3), "X has 2 matrices, y has 3"),
-        (np.ones((2, 3, 3)), np.ones((2, 2)), "one number per measurement"),
+        (np.ones((2, 3, 3)), np.ones(3), "for each of the 2 samples of X"),
+        (np.ones((2, 3, 3)), np.ones((2, 2)), "must have one number"),
         (np.full((2, 3, 3), np.nan), np.ones(2), "X must be finite"),
         (np.ones((2, 3, 3)), [1.0, np.nan], "y must be finite"),
         (np.zeros((0, 3, 3)), np.zeros(0), "at least one of each"),

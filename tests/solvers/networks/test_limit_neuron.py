@@ -25,6 +25,7 @@ from properties import some
 from scipy.integrate import solve_ivp
 
 import tacit
+from tacit.solvers.networks.neuron import _below_saddle
 
 SLOPES = [1.0, 0.5, 0.1]
 
@@ -406,3 +407,14 @@ class TestChangeOfSign:
             else:
                 found = tacit.limit(model, *data)
                 assert found.converged and found.feasibility < 1e-9
+
+
+def test_a_loss_equal_to_that_of_the_saddle_is_not_below_it():
+    """With y = f/2 + n and n orthogonal to f, both losses are equal up to round-off of either sign."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model, X = tacit.Neuron(0.7, rng.standard_normal(4)), rng.standard_normal((6, 4))
+        outputs, n = X @ model.predictor(), rng.standard_normal(6)
+        n -= outputs * (n @ outputs) / (outputs @ outputs)
+        assert not _below_saddle(model, X, outputs / 2 + n)
+        assert _below_saddle(model, X, outputs + n)

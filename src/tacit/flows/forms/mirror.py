@@ -34,8 +34,6 @@ _LOG_LARGEST = 709.0  # logarithm of the largest double
 _LINEAR = 150.0  # log m above which the flow is linear, since predictors are negligible (`within_floats`)
 _MANY = 2000  # coordinates from which on sinh by one exponential is faster than NumPy's sinh
 _CENTRAL = 0.5  # |s| below which s is more accurate than its distances to the ends
-_SQUARED = 300.0  # |log m| up to which m and its products do not overflow
-_SMALL_SLOPE = 1e-6  # |s| below which e^s − e^{−s} would lose more than eight digits
 _LEAST = EPS  # a/b below which 1 + a/b = 1
 
 _SMALL = 0.5  # |s| below which eˢ − e⁻ˢ cancels; the series to s¹³ is accurate to double precision there
@@ -244,36 +242,10 @@ def at_an_end(here: MirrorMap) -> bool:
     return here.power < math.inf and bool(here.distance.min() < EPS)
 
 
-@dataclass(frozen=True, eq=False)
-class FastMirrorMap(MirrorMap):
-    """Depth 2 with one exponential: at least eight digits in a third of the time.
-
-    w = m·(e^s − e^{−s}),    dw/ds = m·(e^s + e^{−s})
-    """
-
-    @cached_property
-    def _parts(self) -> tuple[Float, Float]:
-        grown = np.exp(self.log_scale) * np.exp(self.slope)
-        return grown, np.exp(2 * self.log_scale) / grown
-
-    @cached_property
-    def predictor(self) -> Float:
-        """w."""
-        if np.abs(self.slope).max(initial=0.0) < _SMALL_SLOPE:
-            return np.asarray(2 * np.exp(self.log_scale) * self.slope)
-        return self._parts[0] - self._parts[1]
-
-    @cached_property
-    def stiffness(self) -> Float:
-        """dw/ds."""
-        return self._parts[0] + self._parts[1]
-
-
 def fast_map(form: MirrorForm) -> MirrorMap:
-    """The map of a form at its start, for moderate accuracy; a single scale if all coordinates share it."""
+    """The map of a form at its start, with a single scale if all coordinates share it."""
     log_scale = form.log_scale[:1] if (form.log_scale == form.log_scale[0]).all() else form.log_scale
-    kind = FastMirrorMap if form.power == math.inf and np.abs(log_scale).max() < _SQUARED else MirrorMap
-    return kind.at(form.power, log_scale, form.start)
+    return MirrorMap.at(form.power, log_scale, form.start)
 
 
 def sinh(s: Float, exp_s: Float) -> Float:

@@ -18,7 +18,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, TOP, A, C, interpolate
 from tacit.flows.steps.stepper import StepEquations
-from tacit.numerics.rounding import EPS
+from tacit.numerics.rounding import EPS, TINY
 from tacit.numerics.step_control import StepControl, Taken
 
 CONTROL = StepControl(ORDER, unsolved=0.4, predictive=True, attempts=120)
@@ -32,7 +32,7 @@ _SAME = 2.0  # ratio of columns of R up to which S is reused
 _NOTHING = 1e-3  # eigenvalues of h·S up to which a direction need not be known to Newton's method
 _MOST = 0.7  # share of directions above which a full eigendecomposition is as fast as a partial one
 _TOP = float(np.abs(TOP).sum())
-_SMALLEST, _HUGE = 1e-300, 1e100  # avoid division by 0, and overflow of squared errors
+_HUGE = 1e100  # avoids overflow of squared errors
 
 
 class Spectrum(NamedTuple):
@@ -136,7 +136,7 @@ class Field(StepEquations):
     def first_length(self) -> float:
         """A time in which x and its rate hardly change."""
         moves = float(np.abs(self.first / self.size).max())
-        return 1e-3 / max(float(self.spectrum.values.max(initial=0.0)), 1e-9 * moves, _SMALLEST)
+        return 1e-3 / max(float(self.spectrum.values.max(initial=0.0)), 1e-9 * moves, TINY)
 
     def attempt(self, h: float) -> tuple[StiffStep | None, float]:
         """The step of this length by Newton's method, with a more accurate S if that does not converge."""

@@ -49,12 +49,12 @@ class Kernel:
         self.matrix, self.stiffness = samples.gram, np.zeros(0)
         self.multiple: float | None = None  # factor if the kernel is a multiple of XXᵀ
 
-    def spectrum(self, root: Float) -> tuple[Float, Float]:
+    def spectrum(self, root: float) -> tuple[Float, Float]:
         """Eigenvalues and eigenvectors of the kernel, with rows and columns multiplied by `root`."""
-        if self.multiple is not None and root[0] == root.min() == root.max():
+        if self.multiple is not None:
             values, vectors = self.samples.spectrum
-            return self.multiple * root[0] ** 2 * values, vectors
-        return np.linalg.eigh(self.matrix * root * root[:, None])
+            return self.multiple * root**2 * values, vectors
+        return np.linalg.eigh(self.matrix * root * root)
 
     def update(self, stiffness: Float, slack: float) -> None:
         """Update to this stiffness, ignoring changes up to `slack`."""

@@ -1,14 +1,14 @@
 r"""The flow of ν in mirror space, by exponential steps to moderate accuracy.
 
-    s = s(0) + Xᵀν/weight,    ν' = pull(X·w(s)),    Jacobian −D·X (∂w/∂Q') Xᵀ = −T Λ T⁻¹
+    s = s(0) + Xᵀν/weight,    ν' = (y − X·w(s))/N,    Jacobian −X (∂w/∂Q') Xᵀ/N = −T Λ T⁻¹
 
-with D the derivative of the negative gradient −∂L/∂f, and T = D^½U with the eigenvectors U of D^½ X(∂w/∂Q')Xᵀ
-D^½. There are N unknowns for all d weights, each step needs one N×N eigendecomposition, and no array is
-larger than X.
+with T = U/√N and the eigenvectors U of X(∂w/∂Q')Xᵀ/N. There are N unknowns for all d weights, each step needs
+one N×N eigendecomposition, and no array is larger than X.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import Controlled, StepEquations
 from tacit.flows.stopping.exponential import ORDER, ExponentialStep, refined, step
 from tacit.flows.stopping.kernel import Kernel, Nearby
-from tacit.flows.stopping.samples import FittedSamples, StoppedLoss
+from tacit.flows.stopping.samples import FittedSamples
 from tacit.flows.termination import TOO_LONG
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
@@ -35,7 +35,6 @@ _BEYOND = 1.2  # longest step, in units of the time in which the linearized flow
 _UNSEEN = 1.0  # tolerances: effect on the rate over a step below which a change of stiffness is ignored
 _NEAR = 0.1  # share of the distance to the end of its domain that a slope is predicted to keep over a step
 _STRAIGHT = 1.0  # in units of the slack: stiffness below which a coordinate counts as linear over a step
-_SHORTEST = 1e-300  # replaces slopes of the pull that are 0, because their roots are divided by
 _UNMET = 1.5  # error reported for a step whose end violates the equations, so that its length is halved
 _CORRECTIONS = 3  # evaluations of the end of a step, at most
 _NEWTON = 12  # Newton iterations for the time of the linearized flow, at most
@@ -90,36 +89,35 @@ class MirrorFlow(Controlled):
 
     control = CONTROL
 
-    def __init__(self, form: MirrorForm, samples: FittedSamples, loss: StoppedLoss, rtol: float):
-        self.form, self.X, self.loss, self.rtol = form, samples.X, loss, rtol
+    def __init__(self, form: MirrorForm, samples: FittedSamples, rtol: float):
+        self.form, self.X, self.samples, self.rtol = form, samples.X, samples, rtol
         even = bool((form.weight == form.weight[0]).all())
         self.weight = float(form.weight[0]) if even else form.weight
         self.kernel = Kernel(samples, self.weight)
-        self.size, self.ties = samples.largest, samples.ties
         self.here, self.last_level = self.state(fast_map(form), None, np.zeros(len(self.X)), 0.0), -np.inf
 
     def state(self, here: MirrorMap, change: Float | None, nu: Float, clock: float) -> State:
         """The state with these slopes."""
         outputs = self.X @ here.predictor
-        pull = self.loss.pull(outputs)
-        return State(here, change, nu, clock, outputs, pull, float(self.loss.log_loss(pull)))
+        pull = self.samples.pull(outputs)
+        return State(here, change, nu, clock, outputs, pull, float(self.samples.log_loss(pull)))
 
     def slopes(self, nu: Float) -> Float:
         """Change of the slopes due to ν."""
-        return product(nu, self.X, self.ties) / self.weight
+        return product(nu, self.X, self.samples.ties) / self.weight
 
     def axes(self, slack: float) -> Axes:
         """The axes at the current state, up to changes of stiffness below `slack`."""
-        root = np.sqrt(np.maximum(self.loss.slope(self.here.pull), _SHORTEST))
+        root = math.sqrt(1 / self.samples.count)
         self.kernel.update(self.here.here.stiffness / self.weight, slack)
         values, vectors = self.kernel.spectrum(root)
-        return Axes(np.maximum(values, 0.0), root[:, None] * vectors, vectors.T / root)
+        return Axes(np.maximum(values, 0.0), root * vectors, vectors.T / root)
 
     def equations(self) -> _Equations:
         """The equations in the axes of the current state."""
         state, slack = self.here, 0.0
         if self.h is not None:  # changes of stiffness that are negligible over a step of this length
-            slack = _UNSEEN * self.rtol / (self.h * self.size * float(self.loss.slope(state.pull).max()))
+            slack = _UNSEEN * self.rtol / (self.h * self.samples.largest * (1 / self.samples.count))
         axes = self.axes(slack)
         nearby = self.kernel.nearby(state.here, state.outputs, self._nonlinear(slack))
         return _Equations(self, state, axes, nearby)
@@ -173,21 +171,17 @@ class _Equations(StepEquations):
         self.first = axes.inverse @ state.pull
 
     def _rate(self, x: Float) -> Float:
-        return np.asarray(self.axes.inverse @ self.flow.loss.pull(self.nearby.at(self.axes.vectors @ x)))
+        return np.asarray(self.axes.inverse @ self.flow.samples.pull(self.nearby.at(self.axes.vectors @ x)))
 
     def first_length(self) -> float:
         """A length with small changes; unbounded if slopes hardly change until the linearized flow ends."""
-        flow, linear = self.flow, self.flow.loss.linear
-        if linear and np.abs(flow.remaining(self.first, self.axes)).max() < _REACH:
+        if np.abs(self.flow.remaining(self.first, self.axes)).max() < _REACH:
             return np.inf
-        length = _REACH / float(np.abs(flow.slopes(self.axes.vectors @ self.first)).max())
-        return length if linear else min(length, _REACH / float(self.axes.values.max()))
+        return _REACH / float(np.abs(self.flow.slopes(self.axes.vectors @ self.first)).max())
 
     def longest(self) -> float:
         """The longest step that is useful."""
         longest = 1 / (EPS * float(self.axes.values.max()))
-        if not self.flow.loss.linear:
-            return longest
         return min(_BEYOND * self._linear_time(self.state.log_loss - self.flow.last_level), longest)
 
     def _linear_time(self, gain: float) -> float:
@@ -235,7 +229,7 @@ class _Equations(StepEquations):
         moved = np.linalg.norm(tried.h / (3 + tried.h * tried.values) * defect)  # ≈ 2hφ₃·defect
         if moved > max(np.linalg.norm(tried.error), flow.rtol * np.linalg.norm(tried.end)):
             return False
-        return flow.close(float(flow.loss.log_loss(axes.vectors @ tried.last)), end.log_loss)
+        return flow.close(float(flow.samples.log_loss(axes.vectors @ tried.last)), end.log_loss)
 
     def _error(self, there: MirrorMap, slopes: Float) -> float:
         """Error of predictor and rapidities due to an error of the slopes, relative to the tolerance."""

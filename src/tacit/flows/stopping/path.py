@@ -9,43 +9,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.arrays import Float, as_floats, as_labels, check_problem
-from tacit.data.prepared import Design, design_of
+from tacit.data.arrays import Float, as_floats, check_problem
+from tacit.data.prepared import design_of
 from tacit.errors import InputError
 from tacit.flows.driver import drive
 from tacit.flows.form import Flow
-from tacit.flows.goals import increasing
 from tacit.flows.segments import Segment
 from tacit.flows.stopping.mirror_flow import MirrorFlow, State, Stride
-from tacit.flows.stopping.samples import (
-    FittedSamples,
-    StoppedExponential,
-    StoppedLogistic,
-    StoppedLoss,
-    StoppedSquare,
-)
+from tacit.flows.stopping.samples import FittedSamples
 from tacit.flows.termination import ENOUGH, UNFITTABLE, Rest, Stall
 from tacit.potentials.arrays import quiet
 
 _FINEST, _COARSEST = 1e-7, 0.1  # range of rtol for which the steps and fast maps are accurate
-_MARGINS: dict[str, Any] = {"exp": StoppedExponential, "logistic": StoppedLogistic}
 _MAX_STEPS = 5000
-_SLOW = 1e-3  # decrease of log L per step below which the flow may have come to rest
 _FIT = 1e-24  # share of the initial loss at which the residual is round-off
 _GRID = np.concatenate([[0.0], np.geomspace(1e-6, 0.1, 11), np.linspace(0.2, 1, 9)])  # fractions of a step
 _SEARCH = 15  # iterations of the search for a stop within a step
 _CLOSE = 0.1  # tolerance of log L in that search, in units of rtol
-
-Levels = Callable[[float], tuple[Float, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True, eq=False)
 class StoppedPath:
     r"""Predictors w (K, d) at K stopping points of a flow, with duals ν (K, N), ∇Q(w) = ∇Q(w(0)) + Xᵀν.
 
-    times: training times for the loss (1/2N)·Σ(f − y)², or the mean of the other losses. reached: False if
-    the flow ended before the stop; its last predictor and an infinite time are then given. steps: number of
-    steps. reason: why a stop was not reached.
+    times: training times for the loss (1/2N)·Σ(f − y)². reached: False if the flow ended before the stop; its
+    last predictor and an infinite time are then given. steps: number of steps. reason: why a stop was not
+    reached.
     """
 
     predictors: Float
@@ -67,14 +56,12 @@ def stopped_paths(
     y: Any,
     stops: Any,
     *,
-    loss: str = "square",
     rtol: float = 1e-4,
     enough: Callable[[Float], bool] | None = None,
 ) -> Iterator[StoppedPath]:
     """Stop the flow of each diagonal network when the loss has fallen to given values; prepare samples once.
 
-    stops: for the square loss, decreasing shares of the initial loss in (0, 1]; for loss "exp" or "logistic"
-    with labels y = ±1, increasing accuracies γ̃ = −log L. rtol: relative accuracy of the predictors, from
+    stops: decreasing shares of the initial loss in (0, 1]. rtol: relative accuracy of the predictors, from
     1e-7 to 0.1; that of the loss at a stop is ten times larger. enough: called with the predictor at every
     stop; the flow ends when it returns true. Use `tacit.flow` for higher accuracy.
     """
@@ -82,38 +69,21 @@ def stopped_paths(
     design = design_of(X, checked)
     if not _FINEST <= rtol <= _COARSEST:
         raise InputError(f"rtol must be between {_FINEST:g} and {_COARSEST:g}, got {rtol:g}")
-    if loss == "square":
-        shares, samples = _decreasing(stops), _once(FittedSamples.of, design, y)
-        levels = _levels_of_shares(shares, samples.unfitted / (2 * len(y)))
-        stopped: StoppedLoss = StoppedSquare(samples.y, len(y))
-    elif loss in _MARGINS:
-        y = as_labels(y, f"loss {loss!r}")
-        levels = _levels_of_accuracies(increasing(stops, "accuracies", "numbers"))
-        samples = _once(FittedSamples.labelled, design, y)
-        stopped = _MARGINS[loss](y)
-    else:
-        raise InputError(f"loss must be 'square', 'exp' or 'logistic', got {loss!r}")
+    shares = _decreasing(stops)
+    memory = design.samples.memory
+    samples = memory.once(("stopped", y.tobytes()), lambda: FittedSamples.of(design, y))
     for model in models:
-        yield _stopped(model, samples, stopped, levels, rtol, enough or (lambda _: False))
-
-
-def _once(make: Callable[[Design, Float], FittedSamples], design: Design, y: Float) -> FittedSamples:
-    return design.samples.memory.once((make.__name__, y.tobytes()), lambda: make(design, y))
+        yield _stopped(model, samples, shares, rtol, enough or (lambda _: False))
 
 
 @quiet
 def _stopped(
-    model: Any,
-    samples: FittedSamples,
-    stopped: StoppedLoss,
-    levels: Levels,
-    rtol: float,
-    enough: Callable[[Float], bool],
+    model: Any, samples: FittedSamples, shares: Float, rtol: float, enough: Callable[[Float], bool]
 ) -> StoppedPath:
     form = model.mirror_form(samples.X.shape[1])
     if form is None:
         raise InputError(f"{model!r} has no flow in mirror space; use tacit.flow")
-    found = _Stops(MirrorFlow(form, samples, stopped, rtol), levels, enough)
+    found = _Stops(MirrorFlow(form, samples, rtol), shares, enough)
     found.run()
     duals = found.duals if samples.basis is None else found.duals @ samples.basis.T
     times = found.clocks * np.exp(-form.log_speed)
@@ -127,31 +97,22 @@ def _decreasing(shares: Any) -> Float:
     return found
 
 
-def _levels_of_shares(shares: Float, floor: float) -> Levels:
-    """A function that gives log L at the stops and which of them can be reached; floor: least loss."""
-
-    def levels(log_start: float) -> tuple[Float, NDArray[np.bool_]]:
-        start = float(np.exp(log_start)) + floor
-        left = shares * start - floor
-        possible = (left > max(_FIT * start, 1e-9 * floor)) | (shares == 1)
-        found = np.log(np.where(possible, left, _FIT * start))
-        return np.where(shares == 1, log_start, found), possible
-
-    return levels
-
-
-def _levels_of_accuracies(accuracies: Float) -> Levels:
-    """The same for accuracies γ̃ = −log L, all of which are attempted."""
-    return lambda _: (-accuracies, np.ones(len(accuracies), dtype=bool))
+def _levels(shares: Float, log_start: float, floor: float) -> tuple[Float, NDArray[np.bool_]]:
+    """log L at the stops, and which of them can be reached; floor: least loss."""
+    start = float(np.exp(log_start)) + floor
+    left = shares * start - floor
+    possible = (left > max(_FIT * start, 1e-9 * floor)) | (shares == 1)
+    found = np.log(np.where(possible, left, _FIT * start))
+    return np.where(shares == 1, log_start, found), possible
 
 
 class _Stops(Flow):
     """The stops of a flow, filled in from step to step: the flow and the callback for `drive`."""
 
-    def __init__(self, flow: MirrorFlow, levels: Levels, enough: Callable[[Float], bool]):
-        """levels: function of log L at the start. enough: as for `stopped_paths`."""
-        self.flow, self.enough, self.slow = flow, enough, False
-        self.levels, self.possible = levels(flow.here.log_loss)
+    def __init__(self, flow: MirrorFlow, shares: Float, enough: Callable[[Float], bool]):
+        self.flow, self.enough = flow, enough
+        floor = flow.samples.unfitted / (2 * flow.samples.count)
+        self.levels, self.possible = _levels(shares, flow.here.log_loss, floor)
         flow.last_level = float(self.levels[-1])
         K, (N, d) = len(self.levels), flow.X.shape
         self.predictors, self.duals = np.empty((K, d)), np.empty((K, N))
@@ -176,19 +137,18 @@ class _Stops(Flow):
         return self.flow
 
     def after(self, segment: Segment) -> None:
-        """Check for rest if a loss of margins falls slowly, or if the next stop cannot be reached."""
+        """Check for rest if the next stop cannot be reached."""
         if self.steps >= _MAX_STEPS:
             raise Stall(self.flow.why())
         self._check_rest()
 
     def _check_rest(self) -> None:
-        if (self.slow or not self.possible[self.next]) and self.flow.settled():
+        if not self.possible[self.next] and self.flow.settled():
             raise Rest(UNFITTABLE)
 
     def _follow(self, segment: Segment) -> bool:
         stride = segment.last
         self.steps += 1
-        self.slow = not self.flow.loss.linear and stride.end.log_loss > stride.start.log_loss - _SLOW
         if self._locate(stride):
             raise Stall(ENOUGH)
         return self.next >= len(self.levels)
@@ -212,7 +172,8 @@ class _Stops(Flow):
         fractions = self._fractions(stride, self.levels[inside])
         change = stride.nu(fractions)
         predictors = stride.start.here.moved(self.flow.slopes(change)).predictor
-        losses = self.flow.loss.log_loss(self.flow.loss.pull(predictors @ self.flow.X.T))
+        samples = self.flow.samples
+        losses = samples.log_loss(samples.pull(predictors @ self.flow.X.T))
         for i, place in enumerate(inside.tolist()):
             if self.flow.close(float(losses[i]), float(self.levels[place])):
                 self.predictors[place], self.duals[place] = predictors[i], stride.start.nu + change[i]
@@ -245,7 +206,7 @@ class _Stops(Flow):
         """Fractions of a step at which log L has these levels, by the Illinois method from a grid."""
 
         def excess(fractions: Float, level: Float | float) -> Float:
-            return self.flow.loss.log_loss(stride.pull(fractions)) - level
+            return self.flow.samples.log_loss(stride.pull(fractions)) - level
 
         known = np.concatenate([[stride.start.log_loss], excess(_GRID[1:-1], 0.0), [stride.end.log_loss]])
         known = np.minimum.accumulate(known)  # log L decreases, up to errors

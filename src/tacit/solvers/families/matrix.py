@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_floats, as_targets
 from tacit.data.equations import ANY, Samples
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
 from tacit.numerics.double_double import Pair
@@ -35,8 +35,7 @@ from tacit.solvers.matrices.factorization import (
 from tacit.solvers.matrices.measurements import (
     Measurements,
     as_stack,
-    check_symmetric,
-    check_targets,
+    check_square,
     tangent_end,
     tangent_rows,
 )
@@ -66,13 +65,13 @@ class MatrixProblem:
     def of(cls, model: Any, X: Any, y: Any) -> MatrixProblem:
         """Validate the inputs; X: (N, d₁, d₂), or measurements of single entries."""
         stack = as_stack(X)
-        y = check_targets(stack, y)
+        y = as_targets(y, len(stack))[:, 0]
         if not hasattr(model, "lifted"):  # a potential has no initialization
             symmetric = bool(getattr(model, "eigenvalues", False))
-            return cls(model, check_symmetric(stack) if symmetric else stack, y, symmetric, None)
+            return cls(model, check_square(stack) if symmetric else stack, y, symmetric, None)
         stack, lifted = model.as_inputs(stack), model.lifted()
         symmetric = len(lifted) == stack.shape[1]
-        return cls(model, check_symmetric(stack) if symmetric else stack, y, symmetric, lifted)
+        return cls(model, check_square(stack) if symmetric else stack, y, symmetric, lifted)
 
     @property
     def flat(self) -> Float:

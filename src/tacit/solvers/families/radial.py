@@ -20,11 +20,11 @@ from tacit.data.equations import Equations, Memory
 from tacit.errors import NoPotentialError
 from tacit.numerics.double_double import Pair
 from tacit.numerics.roots import outer_square
+from tacit.numerics.rounding import ROUNDOFF
 from tacit.potentials import Bregman, NeuronPotential, Power
 from tacit.potentials.arrays import quiet
 from tacit.potentials.radial import length
 from tacit.solvers.families.quadratic import diagonal_error_estimate, maximize_margin_in
-from tacit.solvers.interpolation.accuracy import ROUNDOFF
 from tacit.solvers.interpolation.ends import minimum_norm
 from tacit.solvers.interpolation.solution import MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins

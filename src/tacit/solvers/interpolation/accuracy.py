@@ -19,10 +19,9 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.numerics.double_double import Pair, as_pair
 from tacit.numerics.normal_equations import factorize
-from tacit.numerics.rounding import EPS
+from tacit.numerics.rounding import ROUNDOFF
 from tacit.potentials.arrays import quiet
 
-ROUNDOFF = EPS / 2  # relative error of one rounding
 _PROBES = 4  # random draws of rounding errors, of which the largest effect counts
 _REFINEMENTS = 6  # passes of iterative refinement; each gains as many digits as the factorization has
 _VANISHING = 4.0  # coordinates up to this many times the uncertainty of the data are treated as possibly 0

@@ -26,6 +26,7 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.errors import InputError
 from tacit.numerics.normal_equations import factorize_roughly
+from tacit.numerics.rounding import TINY
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import residual
 
@@ -38,7 +39,6 @@ _PRODUCT, _MISFIT = 1e-13, 1e-2
 _COUNTED = 1e-6  # relative size of coordinates that count in that error
 _INITIAL_PART = 0.5  # initial w± in excess of the kernel solution, relative to its mean size
 _INITIAL_MULTIPLIER = 0.1  # smallest initial multiplier, relative to the largest slope
-_TINY = 1e-300  # keeps quotients finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def step(equations: Equations, potential: Separable, state: Interior) -> tuple[I
         d_w = W * (_SIGNS * (X.T @ d_nu) / potential.weight + change)
         return d_nu, d_w, products / w - a - a * d_w / w
 
-    mean = max(float(np.mean(w * a)), _TINY)
+    mean = max(float(np.mean(w * a)), TINY)
     _, d_w, d_a = direction(np.zeros_like(w))
     ahead = float(np.mean((w + _length(w, d_w) * d_w) * (a + _length(a, d_a) * d_a)))
     d_nu, d_w, d_a = direction(mean * (ahead / mean) ** 3 - d_w * d_a)
@@ -107,7 +107,7 @@ def step(equations: Equations, potential: Separable, state: Interior) -> tuple[I
 
 def _length(x: Float, dx: Float) -> float:
     """The longest step length, at most 1, that keeps x positive."""
-    return min(1.0, _FRACTION / max(-float((dx / x).min()), _TINY))
+    return min(1.0, _FRACTION / max(-float((dx / x).min()), TINY))
 
 
 def follow(equations: Equations, potential: Separable, kernel: Float) -> tuple[Interior, int]:

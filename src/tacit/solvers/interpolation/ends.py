@@ -6,12 +6,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linprog
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.errors import NotConvergedError
 from tacit.numerics.double_double import Pair
+from tacit.numerics.linear_program import solved_program
 from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
@@ -28,7 +27,6 @@ _MET = 1e-10  # relative residual of the conditions of a certificate
 _PASSES = 6  # of iterative refinement, at most
 _LIGHT = 1e-6  # weight of coordinates that are 0, relative to the largest, in an error estimate
 _SUPPORT = 1e-9  # relative size above which a coordinate of a linear program's solution is in the support
-_LP_TOL = 1e-10  # feasibility tolerances of the linear program, the smallest that HiGHS accepts
 _FITTED = 1e-14  # relative residual that is round-off
 
 
@@ -121,15 +119,12 @@ def _by_linear_program(equations: Equations, below: Float, above: Float) -> Solu
     columns[columns == 0] = 1.0
     price = np.median(above / columns)
     balanced = X / columns
-    program = linprog(
+    program = solved_program(
         np.concatenate([above / columns, below / columns]) / price,
+        "the linear program for the ℓ1 limit failed",
         A_eq=np.hstack([balanced, -balanced]),
         b_eq=y / unit,
-        method="highs",
-        options={"primal_feasibility_tolerance": _LP_TOL, "dual_feasibility_tolerance": _LP_TOL},
     )
-    if program.status != 0 or program.x is None:
-        raise NotConvergedError(f"the linear program for the ℓ1 limit failed: {program.message}")
     plus, minus = np.split(program.x, 2)
     w = _vertex(balanced, y / unit, plus - minus)
     nu = program.eqlin.marginals * price

@@ -15,14 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 
 from tacit.data.arrays import Float, Index
-from tacit.errors import NotConvergedError
+from tacit.numerics.linear_program import solved_program
 from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.rounding import quiet
 
-_LP_TOL = 1e-10  # tolerance of the linear program, the smallest that HiGHS accepts
 _POSITIVE = 0.5  # of variables of the linear program that are 0 or 1 at its solution
 _DEPENDENT = 1e-12  # relative singular value below which columns are dependent
 _FRACTION = 0.95  # part of the way to the boundary that a step may go
@@ -60,18 +58,15 @@ def support_of(A: Float, y: Float) -> tuple[Index, Float]:
     sizes[sizes == 0] = 1.0
     unit, (samples, columns) = float(np.abs(y).max()) or 1.0, A.shape
     eye = np.eye(columns)
-    program = linprog(
+    program = solved_program(
         np.concatenate([np.zeros(columns + 1), -np.ones(columns)]),
+        "the set of ℓ1 minimizers could not be computed",
         A_eq=np.column_stack([A / sizes, -y / unit, np.zeros((samples, columns))]),
         b_eq=np.zeros(samples),
         A_ub=np.hstack([-eye, np.zeros((columns, 1)), eye]),
         b_ub=np.zeros(columns),
         bounds=[(0, None)] * columns + [(1, None)] + [(0, 1)] * columns,
-        method="highs",
-        options={"primal_feasibility_tolerance": _LP_TOL, "dual_feasibility_tolerance": _LP_TOL},
     )
-    if program.status != 0 or program.x is None:
-        raise NotConvergedError(f"the set of ℓ1 minimizers could not be computed: {program.message}")
     v, factor = program.x[:columns], program.x[columns]
     support = np.flatnonzero(program.x[columns + 1 :] > _POSITIVE)
     return support, (v * unit / sizes / factor)[support]

@@ -17,6 +17,8 @@ from scipy.optimize import linprog
 
 from tacit.data.arrays import Float, Index
 from tacit.errors import NotConvergedError
+from tacit.numerics.linear_program import TIGHT, solved_program
+from tacit.numerics.rounding import TINY
 from tacit.solvers.margins.constraints import Margins
 
 _TIE = 1e-9  # relative distance of a slope from its bound, or of a coordinate from 0, that is round-off
@@ -25,10 +27,7 @@ _FEASIBLE = 1e-12  # violation of a constraint, relative to its terms, that is r
 _IMPROVED = 1e-6  # largest relative change from a rough solution to one with the same basis
 _EXTENT = 1e-7  # relative extent below which the set of solutions is a point, and singular values are 0
 _DECIMALS = 12  # to which vertices are rounded before duplicates are removed
-_TINY = 1e-300  # keeps relative tolerances positive
 _LISTED = 5  # dimension of a face up to which all its vertices are computed
-# Tolerances of HiGHS: the smallest that it accepts.
-_TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _LOST = (
     "the ℓ1 margin is lost in rounding: the sizes of samples or features differ too much, or the classes "
     "nearly touch; rescale the features, or drop near-duplicates with opposite labels"
@@ -56,7 +55,7 @@ def least_l1_margin(margins: Margins, weight: Float) -> Vertex:
     rows = np.abs(balanced).max(axis=1)
     A = balanced / rows[:, None]
     unit, size = float(np.median(cost[cost > 0])), float(1 / rows.min())
-    for options in (_TIGHT, None):  # default tolerances suffice, since the basis is solved to round-off
+    for options in (TIGHT, None):  # default tolerances suffice, since the basis is solved to round-off
         program = linprog(
             np.concatenate([cost, cost]) / unit,
             A_ub=-np.hstack([A, -A]),
@@ -131,7 +130,7 @@ def solutions(margins: Margins, weight: Float, vertex: Vertex) -> tuple[bool, Fl
         direction -= span.T @ (span @ direction)
         ends = [face.extreme(sign * direction) for sign in (1.0, -1.0)]
         reach = [abs(float(direction @ (end - points[0]))) for end in ends]
-        if max(reach) <= _EXTENT * np.linalg.norm(direction) * max(np.abs(points[0]).max(), _TINY):
+        if max(reach) <= _EXTENT * np.linalg.norm(direction) * max(np.abs(points[0]).max(), TINY):
             break  # no solution outside the span, with probability one
         points += [end for end, r in zip(ends, reach, strict=True) if r > 0.0]
     if len(points) == 1:
@@ -177,18 +176,15 @@ class _Face:
 
     def extreme(self, direction: Float) -> Float:
         """The solution v that is extreme in a direction."""
-        program = linprog(
+        program = solved_program(
             -direction / np.abs(direction).max(),
+            "the set of ℓ1 solutions could not be computed",
             A_eq=self.equal,
             b_eq=np.ones(len(self.equal)),
             A_ub=-self.above if len(self.above) else None,
             b_ub=-np.ones(len(self.above)) if len(self.above) else None,
             bounds=[(0, None) if each else (None, None) for each in self.signed],
-            method="highs",
-            options=_TIGHT,
         )
-        if program.status != 0 or program.x is None:
-            raise NotConvergedError(f"the set of ℓ1 solutions could not be computed: {program.message}")
         return np.asarray(program.x)
 
     def vertices(self, points: list[Float]) -> Float:
@@ -220,7 +216,7 @@ def _directions(points: list[Float]) -> Float:
     if not len(differences):
         return np.zeros((0, len(points[0])))
     _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
-    return np.asarray(rows[sizes > _EXTENT * max(sizes[0], _TINY)])
+    return np.asarray(rows[sizes > _EXTENT * max(sizes[0], TINY)])
 
 
 def _ends(points: Float, span: Float) -> Float:

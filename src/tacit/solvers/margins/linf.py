@@ -8,14 +8,11 @@ with [Zᵀν]_j·w_j = t·|[Zᵀν]_j|: the slope is 0 where |w_j| < t, and has 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from tacit.data.arrays import Float
-from tacit.errors import NotConvergedError
+from tacit.numerics.linear_program import solved_program
 from tacit.numerics.rounding import EPS
 from tacit.solvers.interpolation.solution import MarginSolution
 from tacit.solvers.margins.constraints import Margins
@@ -23,7 +20,6 @@ from tacit.solvers.margins.constraints import Margins
 _AT_BOUND = 1e-7  # relative distance of |w_j| from t, or of a margin from 1, that counts as touching
 _POSITIVE = 1e-9  # relative size of multipliers above which they are positive
 _FEASIBLE = 1e-11  # violation of a constraint by the polished solution that is round-off
-_TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 def maximize_margin(margins: Margins) -> MarginSolution:
@@ -34,18 +30,15 @@ def maximize_margin(margins: Margins) -> MarginSolution:
     unit = float(np.abs(Z).max())
     rows = Z / unit
     box = np.eye(columns)[bounded]
-    program = linprog(
+    program = solved_program(
         np.append(np.zeros(columns), 1.0),
+        "the linear program of the ℓ∞ margin failed",
         A_ub=np.vstack(
             [np.column_stack([-rows, np.zeros(samples)]), *(_within(sign * box) for sign in (1, -1))]
         ),
         b_ub=np.concatenate([-np.ones(samples), np.zeros(2 * len(box))]),
         bounds=[(None, None)] * columns + [(0, None)],
-        method="highs",
-        options=_TIGHT,
     )
-    if program.status != 0 or program.x is None:
-        raise NotConvergedError(f"the linear program of the ℓ∞ margin failed: {program.message}")
     w, nu = program.x[:-1], np.maximum(-program.ineqlin.marginals[:samples], 0.0)
     w, nu, unique, error = _polished(rows, bounded, w, float(program.x[-1]), nu)
     b = 0.0 if margins.labels is None else float(w[-1]) / unit * margins.unit

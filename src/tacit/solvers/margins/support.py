@@ -21,7 +21,7 @@ from tacit.data.arrays import Float, Index
 from tacit.data.equations import ANY, Equations
 from tacit.errors import InconsistentDataError, NotConvergedError
 from tacit.numerics.nonnegative import least_norm_support
-from tacit.numerics.rounding import EPS
+from tacit.numerics.rounding import EPS, TINY
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.ends import vertex_error
 from tacit.solvers.interpolation.geometry import Separable
@@ -37,7 +37,6 @@ _ROUNDING = 16 * EPS  # round-off of a margin, relative to its terms
 NEGLIGIBLE = 1e-12  # contributions ν_n|z_n|, relative to the largest, that are round-off
 _SHORTEST = 1e-3  # step in the logarithm of the scale below which the continuation gives up
 _KERNEL = 1e4  # scale, relative to the predictor, at which the support is that of the ℓ2 margin
-_TINY = 1e-300  # keeps a logarithm finite
 _TOL, _LOOSE_TOL = 1e-10, 1e-6  # tolerance of the equations on a candidate support, and on a known one
 
 
@@ -172,6 +171,6 @@ def at_kernel_scale(margins: Margins, geometry: Separable, largest: float = 0.0)
     held = margins.equations(support, ANY)
     w = origin + root * np.linalg.lstsq(held.X * root, held.y - held.X @ origin, rcond=None)[0]
     far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
-    log_mu = math.log(max(largest, _KERNEL * far, _TINY))
+    log_mu = math.log(max(largest, _KERNEL * far, TINY))
     found = hold(margins, minimizer_of(geometry.shifted(log_mu)), support)
     return (found or Held(w, 0.0, np.zeros(len(margins)), support, False, unknown_error)), log_mu

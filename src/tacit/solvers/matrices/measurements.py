@@ -17,11 +17,11 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats
 from tacit.data.equations import Equations
 from tacit.errors import InputError
+from tacit.models.matrix import as_symmetric
 from tacit.numerics.normal_equations import factorize
 from tacit.numerics.spectra import Frame
 
 _MAX_ENTRIES = 20_000_000  # of all measurements together (160 MB); with more, one step takes over a minute
-_SYMMETRIC = 1e-10  # asymmetry, relative to the largest entry, that is round-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,30 +86,13 @@ def check_size(samples: int, rows: int, columns: int) -> None:
         )
 
 
-def check_targets(X: Float, y: Any) -> Float:
-    """y as (N,)."""
-    y = as_floats(y, "y", ndim=(1, 2))
-    if y.ndim == 2 and y.shape[1] != 1:
-        raise InputError(f"y must be one number per measurement, shape (N,), got shape {y.shape}")
-    if len(y) != len(X):
-        raise InputError(f"X and y must have one row per sample: X has {len(X)} matrices, y has {len(y)}")
-    return y.reshape(len(y))
-
-
-def check_symmetric(X: Float) -> Float:
-    """X, made exactly symmetric; raises `InputError` if a measurement is not symmetric up to round-off."""
+def check_square(X: Float) -> Float:
+    """X, made exactly symmetric; raises `InputError` if the measurements are not square and symmetric."""
     if X.shape[1] != X.shape[2]:
         raise InputError(
             f"the measurements must be square for a symmetric model, got {X.shape[1]}×{X.shape[2]} matrices"
         )
-    off = np.abs(X - X.transpose(0, 2, 1)).max(axis=(1, 2))
-    wrong = off > _SYMMETRIC * np.abs(X).max(axis=(1, 2))
-    if wrong.any():
-        n = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"measurement {n} is not symmetric; pass (X + Xᵀ)/2, which gives the same value for a symmetric M"
-        )
-    return X / 2 + X.transpose(0, 2, 1) / 2
+    return as_symmetric(X)
 
 
 def tangent_rows(lifted: Float, X: Float) -> Float:

@@ -19,6 +19,7 @@ from tacit.data.equations import Samples
 from tacit.errors import InputError, NoPotentialError
 from tacit.models import LinearNetwork
 from tacit.numerics.double_double import Pair
+from tacit.numerics.rounding import TINY
 from tacit.solvers.interpolation.ends import minimum_norm
 from tacit.solvers.interpolation.solution import Follow, Solution
 from tacit.solvers.networks.bounds import distance_bound, imbalance_level
@@ -27,7 +28,6 @@ from tacit.solvers.networks.neuron import units
 _ROUNDED = 1e-12  # distance from the minimum-norm solution, relative to its size, that is round-off
 _SMALL = 1e-2  # relative distance up to which the error message suggests a larger tolerance
 _FITTED = 1e-3  # relative residual at which a flow counts as fitting the data
-_TINY = 1e-300  # keeps a logarithm finite
 
 
 def check_network(model: LinearNetwork, X: Float, y: object) -> tuple[Float, Float]:
@@ -85,7 +85,7 @@ def _check_fit(model: LinearNetwork, X: Float, Y: Float, follow: Follow) -> None
     if imbalance_level(start.inner, start.outer, X) > 0:
         return
     level, first = (
-        -math.log(float(np.sum(E**2)) / (2 * len(Y)) or _TINY) for E in (Y, X @ start.predictor() - Y)
+        -math.log(float(np.sum(E**2)) / (2 * len(Y)) or TINY) for E in (Y, X @ start.predictor() - Y)
     )
     until = max(level - 2 * math.log(_FITTED), first)
     run = follow(start, X, Y if model.n_outputs() > 1 else Y[:, 0], until=until)
