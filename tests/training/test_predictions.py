@@ -163,12 +163,17 @@ def test_a_run_with_decay_ends_at_the_lasso():
     assert run.prediction.order == "exact"
 
 
-def test_label_noise_gives_every_coordinate_its_own_scale():
+@pytest.mark.parametrize(
+    "options",
+    [{"step": 0.003}, pytest.param({"step": 0.0015, "momentum": 0.5}, marks=pytest.mark.thorough)],
+    ids=str,
+)
+def test_label_noise_gives_every_coordinate_its_own_scale(options):
     """Within a fifth of the distance to the noiseless limit, and nearer than any uniform scale."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4, 10)) * np.linspace(0.5, 2, 10)
     y, model = rng.standard_normal(4), tacit.Diagonal(2, 0.3)
-    training = Training(0.003, batch=1, label_noise=0.5, noise_steps=100_000)
+    training = Training(**options, batch=1, label_noise=0.5, noise_steps=100_000)
     found = tacit.limit(model, X, y, training=training)
     assert found.order == "leading order in the noise"
     run = tacit.descend(model, X, y, training)
