@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # One BLAS thread: fastest for these sizes, and the tests run on all cores already.
 export OPENBLAS_NUM_THREADS ?= 1
+# Tests start many processes; each would compile all modules again if none were kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-all test-faults mutants test-torch test-kernels test-oldest test-newest fuzz coverage lint bench docs docs-serve docs-browser docs-outputs readme clean
 

@@ -175,7 +175,7 @@ def runs(entry: Entry, preset: str, count: int, path: Path, kept: dict[str, Any]
 def unchanged(entry: Entry, preset: str, kept: dict[str, Any]) -> dict[str, Any] | None:
     """The record of a figure whose code was moved, if its claims at the first seed have the same values.
 
-    Claims are compared by position and value: their texts, reasons and thresholds are those of today. If a
+    Claims are compared by position and value: their texts, reasons and thresholds are the current ones. If a
     threshold has moved, all recorded seeds count as seen.
     """
     now = gathered([computed(entry, preset, 0)[1]], seen=1)

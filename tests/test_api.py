@@ -30,6 +30,7 @@ VERBS = [
     "limit",
     "limits",
     "margin_path",
+    "margin_paths",
     "max_margin",
     "observed",
     "prepare",
@@ -51,7 +52,16 @@ CLASSES = [
     "Trajectory",
     "UntiedDiagonal",
 ]
-CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
+CLASSES += [
+    "Factorization",
+    "LinearNetwork",
+    "Margin",
+    "MarginPath",
+    "MarginPaths",
+    "Neuron",
+    "Prepared",
+    "Stability",
+]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
 CLASSES += ["Audit", "DecayPath", "Explanation", "Risk", "Run", "SaddlePath", "Training", "Verdicts"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]

@@ -128,6 +128,7 @@ RESULTS = {
     "flow of classes": lambda: tacit.flow(tacit.Diagonal(2, 0.1), X, LABELS, loss="exp", until=3.0),
     "margin": lambda: tacit.max_margin(TABLE, LABELS, "l1"),
     "margin path": lambda: tacit.margin_path(TABLE, LABELS, [1.0, 0.1]),
+    "margin paths": lambda: tacit.margin_paths(np.array([TABLE, TABLE]), LABELS, [1.0, 0.1]),
     "decay path": lambda: tacit.decay_path(tacit.Diagonal(2, 2.0), TABLE, Y, 0.1, X_test=X, y_test=Y),
     "explanation": lambda: tacit.explain(TABLE, Y, np.linalg.pinv(X) @ Y),
     "run": descent,

@@ -21,6 +21,7 @@ SHOWN = [
     "moroshko2020/fig3b",
     *(f"azulay2021/{name}" for name in ("fig7.1", "fig7.2", "proposition1", "warp")),
     "min2021/fig2",
+    "practice/grokking",
 ]
 WIDTH, COLOURS = 900, 64
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tacit.results.limit import Limit as Limit
     from tacit.results.limits import Limits as Limits
     from tacit.results.margin import Margin as Margin
+    from tacit.results.margin_paths import MarginPaths as MarginPaths
     from tacit.results.monitor import Monitor as Monitor
     from tacit.results.paths import MarginPath as MarginPath
     from tacit.results.paths import Stability as Stability
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from tacit.verbs.limit import limit as limit
     from tacit.verbs.limits import limits as limits
     from tacit.verbs.margin_path import margin_path as margin_path
+    from tacit.verbs.margin_paths import margin_paths as margin_paths
     from tacit.verbs.max_margin import max_margin as max_margin
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
@@ -104,6 +106,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.limit": "Limit",
     "results.limits": "Limits",
     "results.margin": "Margin",
+    "results.margin_paths": "MarginPaths",
     "results.paths": "MarginPath Stability SweepingPath",
     "results.monitor": "Monitor",
     "results.probe": "Probe ProbeSweep",
@@ -124,6 +127,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "verbs.limit": "limit",
     "verbs.limits": "limits",
     "verbs.margin_path": "margin_path",
+    "verbs.margin_paths": "margin_paths",
     "verbs.max_margin": "max_margin",
     "verbs.probe": "probe",
     "verbs.regime": "regime",
@@ -156,6 +160,8 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Margin.summary": "tacit.show.text:margin_report",
     "MarginPath.excess": "tacit.verbs.margin_path:excess_of",
     "MarginPath.kinks": "tacit.verbs.margin_path:kinks_of",
+    "MarginPaths.picture": "tacit.show.paths:paths_picture",
+    "MarginPaths.summary": "tacit.show.paths:paths_report",
     "MarginPath.summary": "tacit.show.paths:path_report",
     "Monitor.picture": "tacit.show.monitors:monitor_picture",
     "Monitor.summary": "tacit.show.monitors:monitor_report",

@@ -56,7 +56,7 @@ def test_theorems_that_apply_are_printed_and_the_others_counted(regression, caps
     assert "min2021/theorem1" not in text
     asked = asked_about_tables()
     assert f"of {len(asked)} theorems apply" in text and "--all shows the others" in text
-    assert run("check data.npz --log-scale -60 --all") == 0
+    assert run("check data.npz --scale 0.3 --all") == 0
     text = capsys.readouterr().out
     assert all(t.key in text for t in asked) and "does not apply" in text
 

@@ -258,6 +258,7 @@ def test_the_smallest_of_three_layers_may_change_its_sign():
         np.testing.assert_allclose(Q.gradient([w]), slope, rtol=1e-12)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("start", [0.4, 0.7, 1.1])
 @pytest.mark.parametrize("function", [sp.sinh, sp.tanh, sp.cosh], ids=["sinh", "tanh", "cosh"])
 def test_inverses_are_found_from_every_start(function, start):

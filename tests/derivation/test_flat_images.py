@@ -69,6 +69,7 @@ def test_the_limit_in_coordinates_is_the_end_of_the_flow():
     np.testing.assert_allclose(w0 + B @ (c - B.T @ w0), end, atol=1e-6)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("function", [softmax, lambda t: softmax(t)], ids=["named", "lambda"])
 def test_results_survive_copies(function):
     found = tacit.derive(function, np.array([0.1, 0.5, -0.3]), samples=2)

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from maps import neuron, two_neurons
+from properties import some
 from scaled_maps import MAPS, SCALES
 
 import tacit
@@ -104,6 +105,7 @@ def gated(theta):
     return (1 + theta[0] ** 2) * theta[1:]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("function", "direction"),
     [
@@ -146,7 +148,7 @@ def test_an_image_that_is_nearly_a_surface_is_undecided():
 )
 def test_curves_have_the_known_verdict_although_flows_end_on_them(function, kind):
     """On the parabola the critical point is within 0.5 of some starts, in the middle of an orbit."""
-    for start in (-0.4, 1e-8, 0.4, 1.1):
+    for start in some((-0.4, 1e-8, 0.4, 1.1), 2):
         assert tacit.derive(function, [start], samples=8).kind == kind
 
 
@@ -282,12 +284,14 @@ def test_a_hundred_maps_have_one_verdict_at_all_scales(each):
     assert set(verdicts(each, SCALES)) <= {each.kind, "undecided"}
 
 
+@pytest.mark.thorough_cases("70")  # takes as long as all others
 @pytest.mark.parametrize("at", [2, 51, 70])
 def test_some_maps_have_one_verdict_at_all_scales(at):
     each = MAPS[at]
     assert set(verdicts(each, [1e-10, 1e-5, 1e3])) <= {each.kind, "undecided"}
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "start", [[0.1, 0.5, -0.3], [1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [0.1, 0.2, 0.3, -0.4]]
 )

@@ -14,6 +14,9 @@ Y = X @ np.array([1.0, -0.5, 0.0, 0.0, 0.3, 0.0])
 PROFILE = np.array([0.3, 0.6, 1.0, 1.4, 2.0, 0.8])
 PLANE = np.array([[1.0, 0.2, -0.3], [0.4, 1.0, 0.5], [0.8, -0.6, 1.0]])  # labels of ones
 ONES = np.ones(3)
+LEAVING = np.array(
+    [[1.0, 0.5, 0.7, 0.0], [0.5, 1.0, 0.1, 0.7]]
+)  # feature 0 enters the saddle path and leaves
 START = np.array([0.4, -0.3, 0.2, 0.5, -0.1, 0.3])
 
 
@@ -33,6 +36,7 @@ def _commuting() -> tuple[tacit.Factorization, np.ndarray, np.ndarray]:
 CASES = {
     "depth 2": lambda: (tacit.Diagonal(2, 0.5), X, Y),
     "depth 3": lambda: (tacit.Diagonal(3, 0.5), X, Y),
+    "a feature leaves": lambda: (tacit.Diagonal(2, 0.5), LEAVING, np.array([1.0, 0.0])),
     "profile, depth 2": lambda: (tacit.Diagonal(2, 0.5, PROFILE), X, Y),
     "profile, depth 3": lambda: (tacit.Diagonal(3, 0.5, PROFILE), X, Y),
     "untied": lambda: (tacit.UntiedDiagonal(0.2, 0.6), X, Y),

@@ -117,6 +117,7 @@ def test_features_that_differ_in_size_are_named(depth, scale):
     assert not found.converged and found.reason.startswith("the features differ so much in size")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", [2, 5])
 def test_steps_that_lead_nowhere_are_named(seed):
     """A slope is within 4e-18 of its end: round-off keeps steps short, and the flow stagnates."""
@@ -306,6 +307,7 @@ def test_equal_features_share_the_predictor_at_any_scale(features, loss, depth, 
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.every(2)
 @pytest.mark.parametrize("layers", [3, 4])
 def test_a_step_out_of_range_is_taken_again_without_a_warning(layers):
     """With unequal layers, a slope may pass the end of its domain within a trial step."""

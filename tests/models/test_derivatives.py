@@ -127,6 +127,7 @@ def test_jacobians_of_losses_below_the_smallest_float_are_numbers():
         assert np.isfinite(loss.pull_jacobian(f, y)).all() and np.abs(pull).max() > 0.1
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("loss", ["square", "exp", "logistic"])
 @pytest.mark.parametrize("name", ["diagonal", "network", "leaky", "layers"])
 def test_flows_and_steps_are_those_with_derivatives_by_jax(name, loss):

@@ -41,6 +41,11 @@ LONG_FIGURES = {  # these take seconds each
     "moroshko2020/fig8c",
     "moroshko2020/fig9",
     "moroshko2020/open-question",
+    "practice/adam",
+    "practice/edge",
+    "practice/grokking",
+    "practice/momentum",
+    "practice/step-size",
     "woodworth2020/commuting",
     "woodworth2020/fig1c",
     "woodworth2020/fig3c",
@@ -189,7 +194,7 @@ SMALL = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("key", SMALL)
 def test_claims_depend_on_the_seed_and_hold(key, made):
     other = judged(entry_of(key), 17)

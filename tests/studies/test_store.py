@@ -1,4 +1,4 @@
-"""Stores: nothing finished is lost or evaluated twice, and damage is noticed."""
+"""Stores: no finished point is lost or evaluated twice, and damage is detected."""
 
 import hashlib
 import json
@@ -167,7 +167,7 @@ def test_digests_are_those_of_content():
 
 @pytest.mark.parametrize("hashes", ["1", "2"])
 def test_digests_are_the_same_in_every_process(hashes):
-    """Also of a function with a set of texts among its constants, which iterates in another order."""
+    """This includes functions with a set of texts among their constants, whose order of iteration varies."""
     code = "import study_functions as f; from tacit.studies.content import digest; print(digest(f.chosen))"
     paths = os.pathsep.join(filter(None, sys.path))
     environment = os.environ | {"PYTHONHASHSEED": hashes, "PYTHONPATH": paths}
@@ -198,7 +198,7 @@ def start(store, count, executor, folder):
 @pytest.mark.thorough
 @pytest.mark.parametrize("executor", ["processes:2", "serial"])
 def test_killed_at_random_moments_it_goes_on_where_it_was(executor, log, tmp_path):
-    """No finished point is lost, and only those that were at work are evaluated twice."""
+    """No finished point is lost, and only those that were being evaluated are evaluated twice."""
     store, count, draws = tmp_path / "store", 600, random.Random(0)
     finished = {}  # points in the store, and how often they had been evaluated
     for _ in range(10):

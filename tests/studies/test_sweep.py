@@ -1,4 +1,4 @@
-"""Sweeps: the same numbers whatever the executor and the order, errors, seeds, and data sets."""
+"""Sweeps: the same numbers for every executor and order, errors, seeds, and data sets."""
 
 import itertools
 import os

@@ -19,7 +19,7 @@ def recorded(name):
 
 
 def calls(folder):
-    """How often the function was called, by point."""
+    """The number of calls of the function, by point."""
     found = {}
     for path in Path(folder).iterdir():
         name = path.name.split("-")[0]
@@ -48,7 +48,7 @@ def l1_norm(scale, depth, seed):
 
 
 def fragile(k, seed):
-    """Point 3 ends its process, whatever is tried; point 5 does so once."""
+    """Point 3 ends its process in every attempt; point 5 does so once."""
     recorded(f"{k}")
     if k == 3 or (k == 5 and calls(os.environ[LOG])["5"] == 1):
         os.kill(os.getpid(), signal.SIGKILL)

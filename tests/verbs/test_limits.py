@@ -225,3 +225,26 @@ def test_results_are_described_drawn_and_labelled(tmp_path):
     assert [each.iterations for each in limits] == limits.iterations.tolist()
     assert limits[0].regime.name == tacit.limit(tacit.Diagonal(2, 0.1), Xs[0], ys[0]).regime.name
     assert apart(limits[0].predict(Xs[0]) if hasattr(limits[0], "predict") else ys[0], ys[0]) < 1e-12
+
+
+def test_margin_paths_are_those_of_single_calls_and_failures_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    X, mu = rng.standard_normal((3, 6, 20)), [10.0, 1e-3]
+    y = np.where(X[:, :, 0] > 0, 1, -1)
+    X[1, 1], y[1, :2] = X[1, 0], (1, -1)
+    paths = tacit.margin_paths(X, y, mu, depth=3)
+    for i in (0, 2):
+        single = tacit.margin_path(X[i], y[i], mu, depth=3)
+        np.testing.assert_array_equal(paths.predictors[i], single.predictors)
+        np.testing.assert_array_equal(paths[i].duals, paths.duals[i])
+    assert paths.converged.all(axis=1).tolist() == [True, False, True]
+    assert isinstance(paths.errors[1], tacit.NotSeparableError) and np.isnan(paths.predictors[1]).all()
+    assert "problem 1" in paths.reason and "2 of 3" in paths.summary()
+    assert paths.plot(tmp_path / "paths.png").exists()
+    assert paths.to_xarray()["duals"].dims == ("problem", "mu", "sample")
+    shared = tacit.margin_paths(X[0], y[[0, 0]], mu, depth=3)
+    np.testing.assert_array_equal(shared.predictors[1], paths.predictors[0])
+    with pytest.raises(tacit.InputError, match="mu must be one or more positive numbers"):
+        tacit.margin_paths(X, y, [-1.0])
+    with pytest.raises(tacit.InputError, match="same number of problems, got 3 and 2"):
+        tacit.margin_paths(X, y[:2], mu)

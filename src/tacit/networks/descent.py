@@ -121,7 +121,8 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class _Ray:
-    """The states at steps of any size in one direction. speed: ‖Jᵀp‖², the decrease of the loss per size."""
+    """The states at steps of any size in one direction. speed: ‖Jᵀp‖², the decrease of the loss per unit of
+    step size."""
 
     subject: Trainable
     state: Float

@@ -1,4 +1,4 @@
-"""Evaluate many points in batches that take about a second, whatever happens to the workers."""
+"""Evaluate many points in batches that take about a second, even if workers die."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from tacit.parallel.executors import Serial, capacity, workers_of
 from tacit.parallel.processes import Processes, WorkerDied
 
-_ATTEMPTS = 3  # of a point whose worker dies; a point that kills its worker is not tried for ever
-_SECONDS = 0.5  # aim for a batch: long compared with the overhead of a task, short enough to lose little
+_ATTEMPTS = 3  # attempts for a point whose worker dies, since some points always kill their worker
+_SECONDS = 0.5  # aim for a batch: long compared with the overhead of a task, short enough that little is lost
 _MOST = 500  # points in a batch
 _LOST = ("KilledWorker", "CommClosedError", "FutureCancelledError")  # what Dask calls the death of a worker
 
-Point = tuple[str, Any]  # a key, and what is evaluated
+Point = tuple[str, Any]  # a key, and the values to evaluate
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Batch:
 class Queue:
     """Points that remain to be evaluated, in order.
 
-    finished: asked before points are submitted; drops those that another process has evaluated meanwhile.
+    finished: called before points are submitted; removes those that another process has evaluated meanwhile.
     """
 
     points: deque[Point]
@@ -42,7 +42,7 @@ class Queue:
     size: int = 1
 
     def next(self) -> list[Point]:
-        """The next batch; points whose worker died are evaluated alone, so that they harm no others."""
+        """The next batch; points whose worker died are evaluated alone, so that they do not affect others."""
         done = self.finished()
         for points, size in ((self.alone, 1), (self.points, self.size)):
             batch: list[Point] = []
@@ -57,18 +57,18 @@ class Queue:
     def learn(self, count: int, seconds: float) -> None:
         """Adapt the size of batches to the time that one took."""
         aim = max(1, min(_MOST, int(count * _SECONDS / max(seconds, 1e-6))))
-        self.size = min(aim, 2 * self.size)  # the first points may be the cheap ones
+        self.size = min(aim, 2 * self.size)  # the first points may be faster than others
 
 
 def evaluated(
     work: Callable[..., Sequence[Any]], queue: Queue, executor: Executor
 ) -> Iterator[tuple[Sequence[Point], Sequence[Any], str]]:
-    """Yield batches of points with the results of `work(values, attempt)`, or what was lost and why.
+    """Yield batches of points with the results of `work(values, attempt)`, or the lost points and the reason.
 
-    The results of a batch are (seconds, one entry for every point); they are empty for points that were given
-    up, and the last entry says why. When a worker dies, its points are submitted again, one by one. An
-    executor that is broken by it is replaced by processes of our own. Closing the iterator cancels what is
-    submitted.
+    The results of a batch are (seconds, one entry for every point); they are empty for points that were
+    abandoned, and the last entry gives the reason. When a worker dies, its points are submitted again, one by
+    one. An executor that breaks is replaced by new processes. Closing the iterator cancels the submitted
+    points.
     """
     run = _Run(work, queue, executor)
     try:
@@ -79,7 +79,7 @@ def evaluated(
 
 @dataclass
 class _Run:
-    """The batches at work."""
+    """The batches that are being evaluated."""
 
     work: Callable[..., Sequence[Any]]
     queue: Queue
@@ -135,8 +135,8 @@ class _Run:
         if isinstance(error, BrokenExecutor) and not isinstance(error, WorkerDied):
             self._replace(error)
         for point in batch.points:
-            # Of a batch, or of an executor that broke, any point may have ended the process; alone it is to
-            # blame.
+            # Of a batch, or of an executor that broke, any point may have ended the process; if it was
+            # evaluated alone, it did.
             self.losses[point[0]] += 1
             if self.losses[point[0]] < _ATTEMPTS:
                 self.queue.alone.append(point)
@@ -145,7 +145,7 @@ class _Run:
                 yield [point], [], " ".join(reason.split())
 
     def _replace(self, error: BaseException) -> None:
-        """Go on with processes of our own."""
+        """Continue with new processes."""
         if self.own is None:
             count = workers_of(self.executor)
             warnings.warn(
@@ -157,7 +157,7 @@ class _Run:
             self.executor = self.own = Processes(count)
 
     def close(self) -> None:
-        """Cancel what is submitted, and end our own processes."""
+        """Cancel the submitted points, and end the new processes."""
         for future in self.busy:
             future.cancel()
         if self.own is not None:

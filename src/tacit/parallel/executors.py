@@ -1,4 +1,4 @@
-"""The executors that users name: processes, serial, dask:ADDRESS, or one of their own."""
+"""The executors by name (processes, serial, dask:ADDRESS), or given by the user."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _client(place: str) -> Iterator[Any]:
 
 
 def check_executor(executor: Executor | str | None) -> None:
-    """Raise if the name of an executor is unknown or what it needs is not installed, without opening it."""
+    """Raise if the name of an executor is unknown or its package is not installed, without opening it."""
     if isinstance(executor, str) and executor.startswith("dask:"):
         with needed("distributed", f"the executor {executor!r}", "use 'processes'"):
             import_module("distributed")
@@ -95,12 +95,12 @@ def check_executor(executor: Executor | str | None) -> None:
 
 
 def workers_of(executor: Executor) -> int:
-    """The number of tasks that an executor performs at once, as far as it tells."""
+    """The number of tasks that an executor performs at once, if it is known."""
     if isinstance(executor, Serial):
         return 1
     if isinstance(executor, Processes):
         return executor.count
-    client = getattr(executor, "_client", None)  # of Dask, whose workers come and go
+    client = getattr(executor, "_client", None)  # executors of Dask, whose number of workers changes
     if client is not None:
         return sum(client.nthreads().values())
     found = getattr(executor, "num_workers", None) or getattr(executor, "_max_workers", None)

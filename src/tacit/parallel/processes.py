@@ -1,8 +1,8 @@
 """An executor of processes, each with one thread for linear algebra and its own JAX.
 
 A process reads pickled tasks from its standard input and writes pickled answers to its standard output. It
-ends when its input is closed, so no process survives if the main program is killed, which those of
-`ProcessPoolExecutor` do. If a process dies, only the task that it was working on is lost.
+ends when its input is closed, so no process survives if the main program is killed, unlike those of
+`ProcessPoolExecutor`. If a process dies, only the task that it was working on is lost.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LENGTH = 8  # bytes before every message, which give its length
 
 
 class WorkerDied(BrokenProcessPool):
-    """The process that worked on a task ended with this status; the other processes go on."""
+    """The process that worked on a task ended with this status; the other processes continue."""
 
     def __init__(self, status: int | None):
         super().__init__(f"its process ended early (status {status})")
@@ -172,7 +172,7 @@ def _send(pipe: IO[bytes], content: bytes) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> bytes:
-    """The next message; empty at the end of the stream, also if that cuts a message off."""
+    """The next message; empty at the end of the stream, even if the last message is incomplete."""
     length = int.from_bytes(pipe.read(_LENGTH), "little")
     content = pipe.read(length)
     return content if len(content) == length else b""

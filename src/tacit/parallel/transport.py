@@ -1,4 +1,4 @@
-"""Functions on their way to other processes: by name, by value, or by the script that defines them."""
+"""Transfer of functions to other processes: by name, by value, or by the script that defines them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _in_script: ContextVar[bool] = ContextVar("in_script", default=False)
 
 
 def packed(function: Callable[..., Any]) -> bytes:
-    """The function as bytes that `unpacked` understands in another process.
+    """The function as bytes from which `unpacked` restores it in another process.
 
     Functions of the main script, which has another name there, and functions without a name, such as lambdas,
     are pickled by value if cloudpickle is installed; without it, a function of a script is found by running
-    the script. Raises `InputError` if nothing works.
+    the script. Raises `InputError` if none of these is possible.
     """
     of_script = getattr(function, "__module__", None) == "__main__"
     if not of_script and is_picklable(function):

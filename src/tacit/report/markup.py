@@ -62,7 +62,7 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], nam
     )
 
 
-def verdict(holds: bool) -> str:
+def coloured_verdict(holds: bool) -> str:
     """A verdict as coloured text."""
     return '<span class="holds">✓ holds</span>' if holds else '<span class="fails">✗ fails</span>'
 

@@ -19,7 +19,7 @@ from typing import Any
 from tacit.papers.completed import made_with
 from tacit.papers.pages import figures_of
 from tacit.papers.reproduction import Entry
-from tacit.report.markup import anchor, html, link, table, verdict
+from tacit.report.markup import anchor, coloured_verdict, html, link, table
 
 _LIBRARIES = {
     "python": "Python",
@@ -140,7 +140,7 @@ def _made(shown: Shown) -> str:
     rows = []
     for claim in shown.content["claims"]:
         threshold = escape(claim["threshold"]).replace("-", "−")
-        holds = verdict(claim["verdict"] == "holds")
+        holds = coloured_verdict(claim["verdict"] == "holds")
         rows.append((html(claim["text"]), _number(claim["measured"]), threshold, holds))
     heads = ("Claim", "Measured", "Threshold", "Verdict")
     claims = table(f"Claims of {shown.entry.key}", heads, rows, "claims")

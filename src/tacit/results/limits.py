@@ -57,7 +57,7 @@ class Limits(Result):
     >>> models = [tacit.Diagonal(scale=scale) for scale in (1e-8, 1.0, 1e4)]
     >>> limits = tacit.limits(models, [[1, 2]], [2])
     >>> limits.predictors.round(3).tolist()
-    [[0.0, 1.0], [0.254, 0.873], [0.4, 0.8]]
+    [[0.0, 1.0], [0.394, 0.803], [0.4, 0.8]]
     >>> limits[0].converged, len(limits)
     (True, 3)
     """

@@ -9,6 +9,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.printable import label, shown, some
+from tacit.results.margin_paths import MarginPaths
 from tacit.results.paths import Kink, MarginPath, SweepingPath
 from tacit.show.figures import KERNEL, RICH, Picture, draw_largest
 from tacit.show.text import (
@@ -244,3 +245,31 @@ def sweeping_report(result: SweepingPath) -> str:
             f"below μ = {result.down_to:.4g}, where the samples with growing multipliers could not be found"
         )
     return aligned(lines, len("kernel end"))
+
+
+def paths_report(result: MarginPaths) -> str:
+    """Summarize the paths of many data sets: their number, the certificates, and which are not certified."""
+    good = result.converged.all(axis=1)
+    problems, points, features = result.predictors.shape
+    lines = {
+        "problems": f"{problems:,}, {result.duals.shape[2]:,} samples × {features:,} features, "
+        f"{points} values of μ",
+        "certified": f"{int(good.sum()):,} of {problems:,}",
+        "certificate": f"largest residual = {result.kkt[good].max(initial=0.0):.0e}",
+        "computed": f"{result.seconds:.2g} s",
+    }
+    if result.reason:
+        lines["NOT CONVERGED"] = result.reason
+    return aligned(lines)
+
+
+def paths_picture(result: MarginPaths) -> Picture:
+    """A picture of the ℓ1 norms of the predictors of all problems against μ."""
+
+    def draw(ax: Any) -> None:
+        order = np.argsort(result.mu)
+        norms = np.abs(result.predictors).sum(axis=2)[:, order]
+        ax.loglog(result.mu[order], norms.T, color=KERNEL, lw=0.8, alpha=0.6)
+        ax.set(xlabel=r"$\mu$", ylabel=r"$\|w\|_1$", title=f"{len(result):,} data sets")
+
+    return Picture(draw, {"figsize": (4.6, 3.4)}, "margin paths")

@@ -147,7 +147,7 @@ def probe_report(result: Probe) -> str:
     lines = {
         "network": repr(result.network),
         "data": "; ".join((data, *result.names)),
-        "VERDICT": verdict(result),
+        "VERDICT": regime_meaning(result),
         "gap": f"{percent(result.linearization_gap)} to the linearized network on held-out inputs{rich}",
         "kernel": f"1 − cos(K, K(0)) = {result.kernel_distance:.2g} after training; to first order, "
         f"training changes K by {percent(moved) if moved < 10 else f'{moved:.2g} times its size'}",
@@ -168,7 +168,7 @@ def probe_report(result: Probe) -> str:
     return aligned(lines)
 
 
-def verdict(result: Any) -> str:
+def regime_meaning(result: Any) -> str:
     """The regime and its meaning."""
     return {
         "kernel": "kernel (lazy): training ends close to the linearized network, and no features are learned",

@@ -34,7 +34,8 @@ class _Walk:
     """One traversal, in which every function and class is visited once."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, Any] = {}  # by identity; holds what was visited, so that no identity is reused
+        # by identity; keeps visited objects alive, so that no identity is reused
+        self.seen: dict[int, Any] = {}
 
     def parts(self, value: Any) -> Iterator[bytes]:
         """Bytes that represent the value; every part begins with its type and length."""
@@ -114,9 +115,9 @@ def _file_of(item: Any) -> Path | None:
 
 
 def _is_library(item: Any) -> bool:
-    """Whether it belongs to Tacit, Python or an installed package, which are known by their versions."""
+    """Whether it belongs to Tacit, Python or an installed package, which are identified by their versions."""
     path = _file_of(item)
-    if path is None:  # built in, or typed in at a prompt
+    if path is None:  # built in, or entered at a prompt
         module = item if isinstance(item, types.ModuleType) else sys.modules.get(item.__module__)
         return getattr(module, "__name__", "") != "__main__" and not isinstance(item, types.FunctionType)
     return path.is_relative_to(_OWN) or any(map(path.is_relative_to, _LIBRARIES))
@@ -125,7 +126,7 @@ def _is_library(item: Any) -> bool:
 def _source_of(item: Any) -> bytes:
     """The source of a function or class, the file of a module; the bytecode if there is no source.
 
-    Of what belongs to a library only the name is part of the digest.
+    For objects of libraries only the name is part of the digest.
     """
     if _is_library(item):
         return str(getattr(item, "__module__", "")).encode()
@@ -150,7 +151,7 @@ def _bytecode(code: types.CodeType) -> bytes:
 def _pickled(value: Any) -> bytes:
     try:
         return pickle.dumps(value, protocol=4)
-    except Exception:  # an object that cannot be pickled is known by its class
+    except Exception:  # an object that cannot be pickled is identified by its class
         return b""
 
 

@@ -44,7 +44,7 @@ def dataset_of(points: Points, outcomes: Sequence[Outcome], attributes: dict[str
 
 
 def _agreeing(outcomes: Sequence[Outcome]) -> list[str]:
-    """The errors; points whose variables are not those of the first success have one, too."""
+    """The errors; points whose variables differ from those of the first success also have one."""
     expected = next((_form(outcome) for outcome in outcomes if not outcome.error), None)
     errors = []
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""What the function of a study returns at a point: numbers, text and arrays by name, or an error."""
+"""The outcome of the function of a study at a point: numbers, text and arrays by name, or an error."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def evaluate(
 ) -> tuple[float, list[Outcome]]:
     """The total time and the outcomes at some points; this runs in a worker.
 
-    function: packed for the way to another process, or as it is. attempt: makes calls differ that are
-    repeated, because executors may remember failures of equal calls.
+    function: packed for another process, or unchanged. attempt: distinguishes repeated calls, because
+    executors may remember failures of equal calls.
     """
     check_versions(versions)
     function = unpacked(function) if isinstance(function, bytes) else function

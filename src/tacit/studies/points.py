@@ -84,7 +84,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 def as_seed(seed: Any) -> int:
-    """The seed as a whole number; raises `InputError` if it is none, or negative."""
+    """The seed as a whole number; raises `InputError` if it is not a whole number, or negative."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed must be a whole number, 0 or more, got {seed!r}")
     return int(seed)
@@ -96,7 +96,7 @@ def seed_of(seed: int, point: Values) -> int:
 
 
 def key_of(study: str, seed: int, point: Values) -> str:
-    """What identifies the result of a point: the function and versions (study), the seed, and the values."""
+    """The key of the result of a point: the function and versions (study), the seed, and the values."""
     return digest("point", study, seed, sorted(point.items()))[:32]
 
 
@@ -106,7 +106,7 @@ def check_arguments(function: Callable[..., Any], names: Sequence[str]) -> bool:
         raise InputError(f"function must be callable, got {function!r:.80}")
     try:
         parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # a compiled function, which does not say
+    except (TypeError, ValueError):  # a compiled function, whose arguments are unknown
         return True
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return True

@@ -1,6 +1,6 @@
 """A folder of Parquet files (shards) with the outcomes of a study, which survives the loss of any process.
 
-The name of a shard is the SHA-256 of its content, so a damaged shard is noticed. A shard is written to a
+The name of a shard is the SHA-256 of its content, so a damaged shard is detected. A shard is written to a
 temporary file, which is then renamed: readers see it whole or not at all, and processes that share a store
 need no lock. Outcomes are found by the keys of their points, which depend on the function, the versions of
 the software, the seed and the parameters: studies with other functions can use the same store.
@@ -34,7 +34,7 @@ Row = tuple[str, Values, Outcome]  # key, point and outcome
 
 
 class Store:
-    """The outcomes in a folder; made if there is none.
+    """The outcomes in a folder, which is created if necessary.
 
     Raises `InputError` if the folder cannot be used, and `MissingPackageError` without pyarrow.
     """
@@ -69,7 +69,7 @@ class Store:
         return self.folder / f".tacit-{secrets.token_hex(8)}"
 
     def _read(self, path: Path) -> None:
-        """Read a shard if its content is what its name says; otherwise set it aside."""
+        """Read a shard if its content matches its name; otherwise set it aside."""
         content = path.read_bytes()
         if _digest(content) == path.stem:
             self.known.update(_outcomes(content))
@@ -84,7 +84,7 @@ class Store:
         )
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Write outcomes, a shard for each set of variables; nothing that exists is changed."""
+        """Write outcomes, a shard for each set of variables; existing files are not changed."""
         groups: dict[Any, list[Row]] = {}
         for row in rows:
             groups.setdefault(_signature(row[2]), []).append(row)
@@ -99,7 +99,8 @@ class Store:
             with draft.open("xb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())  # or a rename could survive a loss of power that the content does not
+                # otherwise, after a loss of power, the file may have its name but not its content
+                os.fsync(file.fileno())
             draft.replace(self.folder / name)
         except OSError as error:
             raise InputError(f"cannot write to the store {self.folder} ({error.strerror})") from error
@@ -113,7 +114,7 @@ def _digest(content: bytes) -> str:
 
 
 def _signature(outcome: Outcome) -> tuple[Any, ...]:
-    """What the outcomes of a shard have in common: names, types and dimensions of the variables."""
+    """The properties shared by the outcomes of a shard: names, types and dimensions of the variables."""
     return tuple(
         (name, value.dtype.kind, value.dtype.itemsize if value.dtype.kind != "U" else 0, value.ndim)
         for name, value in outcome.values.items()

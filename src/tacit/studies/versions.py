@@ -22,7 +22,7 @@ def versions() -> dict[str, str]:
 
 
 def check_versions(expected: dict[str, str]) -> None:
-    """Raise `InputError` if this process has other versions than the one that started the study."""
+    """Raise `InputError` if the versions differ from those of the process that started the study."""
     for name, version in expected.items():
         if versions()[name] != version:
             raise InputError(

@@ -38,11 +38,11 @@ def decay_path(
 
         w(t) = argmin Q(w) subject to X w = y, for weights that start at e^{−λt} times their scale
 
-    The flow with decay, θ' = −∇L − λθ, minimizes, at all times, the potential at the decayed scale among all
-    predictors with the same outputs. If λ is small the outputs stay at y up to terms of order λ, once the
-    data are fitted. From a large scale the predictor therefore passes all limits between the kernel and the
-    rich regime at values of λt, long after the training error has vanished: test errors that fall then are
-    known as grokking.
+    The predictor of the flow with decay, θ' = −∇L − λθ, minimizes, at all times, the potential at the decayed
+    scale among all predictors with the same outputs. If λ is small the outputs stay at y up to terms of order
+    λ, once the data are fitted. From a large scale the predictor therefore passes all limits between the
+    kernel and the rich regime at values of λt, long after the training error has vanished: test errors that
+    fall then are known as grokking.
 
     Parameters
     ----------

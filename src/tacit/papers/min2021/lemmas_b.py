@@ -51,7 +51,9 @@ def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
     Z = np.concatenate([flow.weights["U"], flow.weights["V"]], axis=1)
     promised = panels.integral(np.array([_rate(parts, z) for z in Z]))[1:]
     fall = 2 * np.log(np.linalg.norm(parts.error) / errors_of(parts, panels.at_ends(Z)[1:]))
-    yield Bound("∫|β|/log(u(0)/u(t)), the largest on the way", float(np.max(promised / fall)), at_most=1.0)
+    yield Bound(
+        "∫|β|/log(u(0)/u(t)), the largest along the flow", float(np.max(promised / fall)), at_most=1.0
+    )
 
 
 @theorem("min2021/lemmaB.2", flows=0)

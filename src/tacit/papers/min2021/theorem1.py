@@ -76,7 +76,7 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     fall, time = _fall(model, parts, np.geomspace(_EARLY, -math.log(down_to), _INSTANTS))
     if level > 0 and len(fall) < _INSTANTS:
         raise tacit.NotConvergedError(f"the flow of {model!r} ended early; no bound can be checked")
-    text = f"2λ_r(Σ_x)ct over log((L(0) − L*)/(L − L*)), the largest on the way, with c = {level:.4g}"
+    text = f"2λ_r(Σ_x)ct over log((L(0) − L*)/(L − L*)), the largest along the flow, with c = {level:.4g}"
     yield Bound(text, float(np.max(rate * time / fall, initial=0.0)), at_most=1.0)
     if len(fall) == _INSTANTS:
         left = math.sqrt(down_to) * float(np.linalg.norm(parts.error))
@@ -108,7 +108,7 @@ def imbalance(model: Any, X: Any, y: Any) -> Parts:
     rank = len(parts.sizes)
     first = _level(Z[0], rank)
     drift = max(float(np.linalg.norm(_level(z, rank) - first) / np.sum(z**2)) for z in Z)
-    yield Bound("‖Λ(t) − Λ(0)‖_F/(‖U₁‖² + ‖V‖²), the largest on the way", drift, at_most=_CONSERVED)
+    yield Bound("‖Λ(t) − Λ(0)‖_F/(‖U₁‖² + ‖V‖²), the largest along the flow", drift, at_most=_CONSERVED)
 
 
 @theorem("min2021/weights", about=("Appendix C",))
@@ -130,9 +130,11 @@ def weights(model: Any, X: Any, y: Any) -> Parts:
     errors = errors_of(parts, Z)
     norms = np.linalg.norm(Z, axis=(1, 2))
     grown = 2 * math.log(float(norms.max() / norms[0]))
-    yield Bound("log(‖Z(t)‖²/‖Z(0)‖²), the largest on the way", grown, at_most=2 * rate * float(errors[0]))
+    yield Bound(
+        "log(‖Z(t)‖²/‖Z(0)‖²), the largest along the flow", grown, at_most=2 * rate * float(errors[0])
+    )
     apart, allowed = np.linalg.norm(Z - Z[-1], axis=(1, 2)), rate * errors * float(norms.max())
-    text = "‖Z(t) − Z(∞)‖ over λ₁^{½}‖E(t)‖/(cλ_r)·sup‖Z‖, the largest on the way"
+    text = "‖Z(t) − Z(∞)‖ over λ₁^{½}‖E(t)‖/(cλ_r)·sup‖Z‖, the largest along the flow"
     yield Bound(text, float(np.max(apart[:-1] / allowed[:-1])), at_most=1.0)
     yield Bound("‖E‖/‖E(0)‖ at the end", float(errors[-1] / errors[0]), at_most=10 * SETTLED)
 

@@ -341,5 +341,5 @@ def _solution(model: Any, X: Any, y: Any, deep: bool) -> Parts:
     course, settled = settled_course(model, X, y)
     yield settled
     way, time = (float(each) for each in course.apart())
-    yield Bound("‖∇Q(w(t)) − c_D·Zᵀ∫r‖∞ over ‖∇Q(w(t))‖∞, the largest on the way", way, at_most=AGREE)
+    yield Bound("‖∇Q(w(t)) − c_D·Zᵀ∫r‖∞ over ‖∇Q(w(t))‖∞, the largest along the flow", way, at_most=AGREE)
     yield Bound("|t − ∫dγ̃/γ̃'|/t, γ̃' that of w' = c_D·H⁻¹Zᵀr, the largest", time, at_most=AGREE)

@@ -30,4 +30,5 @@ ITEMS = (
     Item("State evolution", "the risk of limits on Gaussian features"),
     Item("Inverse question", "depth and scale from the end of a flow"),
     Item("Sign descent", "the ℓ∞ margin, also of Adam with ε = 0"),
+    Item("Normalized descent", "its distance to the path of maximum margins, which is measured only"),
 )

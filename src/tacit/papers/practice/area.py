@@ -27,7 +27,7 @@ def area_law(model: Any, X: Any, y: Any) -> Parts:
     """∫L dt = Q(w(∞))/(2c): the area under the training curve of gradient flow is known before training."""
     yield diagonal_network(model)
     area = tacit.limit(model, X, y).area
-    run = tacit.flow(model, X, y, method="parameters", rtol=1e-10)
+    run = tacit.flow(model, X, y, method="parameters")
     yield Premise("the flow of the raw weights reaches its limit", run.converged)
     yield Bound("distance of ∫L dt from Q/(2c), relative", abs(run.area / area - 1), at_most=_EQUAL)
 

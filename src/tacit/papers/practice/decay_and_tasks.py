@@ -46,7 +46,7 @@ def decay_off(model: Any, X: Any, y: Any, time: float = 5.0) -> Parts:
         yield Premise(f"the raw weights can be followed until the decay is off ({error})", False)
         return
     later = tacit.UntiedDiagonal.from_layers([W[0]] * D, [W[1]] * D)
-    run = tacit.flow(later, X, y, method="parameters", rtol=1e-9)
+    run = tacit.flow(later, X, y, method="parameters")
     yield Premise("the flow of the raw weights reaches its limit", run.converged)
     training = tacit.Training(0.0, decay=_DECAYED / time, decay_time=time)
     found = tacit.limit(model, X, y, training=training).predictor
@@ -77,7 +77,7 @@ def fine_tuning(model: Any, X: Any, y: Any) -> Parts:
     first = tacit.limit(model, X, y).model()
     limit = tacit.limit(first, X, -y)
     yield Premise("the limit of the second task is certified", limit.converged)
-    run, second = tacit.flow(first, X, -y, method="parameters", rtol=1e-9), limit.predictor
+    run, second = tacit.flow(first, X, -y, method="parameters"), limit.predictor
     # at depth 3 and scales below 1e-8, double precision cannot distinguish the saddle at the start from a
     # minimum
     yield Premise("the flow of the raw weights fits the second task", bool(run.accuracy[-1] > _FITTED))

@@ -21,7 +21,7 @@ _SCALE, _RATE = 0.01, 1e-3  # of the initial weights; the step size of both
 
 @figure(
     "practice/adam",
-    **presets(samples=(8, 20), features=(16, 60), steps=(20_000, 60_000), scales=(31, 81)),
+    **presets(samples=(8, 20), features=(16, 60), steps=(20_000, 20_000), scales=(31, 81)),
     figsize=(7.2, 2.8),
     ncols=2,
     about=("Effective start",),

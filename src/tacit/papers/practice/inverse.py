@@ -31,6 +31,8 @@ def inverse(model: Any, X: Any, y: Any) -> Parts:
     arrived(end, f"the limit did not converge ({end.reason})")
     yield Premise("the targets are not zero", bool(end.predictor.any()))
     share = model.depth * log_alpha(model) - float(np.log(np.abs(end.predictor).max()))
-    yield Premise("the scale of the predictor is 1e-12 to 1e2 of its size", bool(-27.6 <= share <= 4.6))
+    yield Premise(
+        "the scale of the predictor is between 1e-12 and 1e2 times its size", bool(-27.6 <= share <= 4.6)
+    )
     found = tacit.explain(X, y, end.predictor, depths=(model.depth,))
     yield Bound("least residual over the scales", float(found.least[0]), at_most=_RECOVERED)

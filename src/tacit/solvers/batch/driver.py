@@ -19,7 +19,7 @@ Places = tuple[Index, Index]  # groups (G', 1) and lanes (G', L') of a part of a
 # Logarithm by which scales go down between two Newton steps. Deep potentials need smaller steps, since their
 # inverse Hessian grows with a power of w above 1.
 _STRIDE, _DEEP_STRIDE = 6.0, 3.0
-_CONVERGED = 1e-8  # relative step after which the next one, by quadratic convergence, is round-off
+_CONVERGED = 1e-7  # relative step after which the next one, by quadratic convergence, is round-off
 _MAX_STEPS = 30  # at the final scale; lanes that need more are left to the solver of single problems
 
 

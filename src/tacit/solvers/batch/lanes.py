@@ -28,7 +28,7 @@ Array = Any
 # preconditioning is needed (as in `data.equations` and `interpolation.separable`).
 _WELL_CONDITIONED, _SIMILAR = 1e-5, 1e3
 _ROUNDOFF = EPS / 2  # relative error of one rounding
-_GAP = 1e-2  # weight of the relative gap in the size of a step: gaps below 1e-6 vanish in the next step
+_GAP = 1e-1  # weight of the relative gap in the size of a step: gaps below 1e-6 vanish in the next step
 _KEPT = 1e-3  # size relative to the largest coordinate from which w, not its slope, is kept when m is lowered
 _SMALL = 1 << 12  # entries of X up to which one product of all matrices is faster in NumPy than a loop
 _PROBES = 4  # random draws of rounding errors, of which the largest effect counts

@@ -24,7 +24,9 @@ _ERROR, _RCOND = 3e-12, 1e-13
 # follow, and on a GPU, where one does, because each stage is compiled.
 _FIRST_SPACING, _GPU_SPACING = 6.0, 1.0
 _LEAST_LINE = 6  # lanes of a line from which on stages save time
-_CACHE, _MEMORY = 1 << 18, 1 << 30  # entries of all predictors of one computation, on a CPU and on a GPU
+_CACHE = 1 << 18  # entries of all predictors that are computed together on a CPU
+_MEMORY = 1 << 31  # entries of all arrays that are computed together on a GPU (16 GiB)
+_VECTORS, _MATRICES = 32, 4  # arrays of the size of a predictor, and of a normal matrix, that a step needs
 _PAIRS = 1 << 29  # entries of the products of rows of X that are kept on a GPU
 _MANY_LANES = 32  # lanes of a group from which on these products save time
 
@@ -144,7 +146,7 @@ def _solve_chunk(problems: Problems, chunk: Chunk, device: Any) -> tuple[Solved,
     with in_float64(device):
         X, y, log_scale, weight = map(backend.array, data)
         lanes = Lanes(X, y, log_scale, weight, problems.power)
-        if at.shape[1] >= _MANY_LANES and len(at) * lanes.X[0].size * (lanes.X.shape[1] + 1) // 2 <= _PAIRS:
+        if _has_pairs(len(at), at.shape[1], *lanes.X.shape[1:]):
             lanes = lanes.with_pairs(backend.pairs(lanes.X))
         return solve(backend, lanes, level, stages), unit
 
@@ -161,23 +163,34 @@ def _strides(level: Float, lines: Sequence[int], spacing: float, several: bool) 
     end = sum(lines[: lines.index(longest) + 1])
     line = level[:, end - longest : end]
     apart = max(float(np.ptp(line, axis=1).mean()) / (longest - 1), 1e-300)
-    power = int(np.clip(math.log2(spacing / apart), 0, math.log2(longest / 3)))
+    power = int(np.clip(round(math.log2(spacing / apart)), 0, math.log2(longest / 3)))
     return [2**k for k in range(power, -1, -1)] if several else sorted({2**power, 1}, reverse=True)
 
 
 def _chunks(problems: Problems, on_gpu: bool) -> Iterator[Chunk]:
     """Divide the problems: groups of equal structure together, as many as fit."""
-    limit, d = _MEMORY if on_gpu else _CACHE, problems.Xs[0].shape[1]
+    N, d = problems.Xs[0].shape
     for lines, groups in _by_structure(problems).items():
-        if sum(lines) * d > limit or (not on_gpu and len(groups) == 1):
+        lanes = sum(lines)
+        if on_gpu:
+            each = _VECTORS * d + _MATRICES * N * N
+            limit = _MEMORY // (each if _has_pairs(len(groups), lanes, N, d) else each + N * d)
+            room, share = limit // lanes, len(groups)
+        else:
+            limit, share = max(1, _CACHE // d), math.ceil(len(groups) / (os.cpu_count() or 1))
+            room = _CACHE // (max(lanes, N // 8) * d)
+        if lanes > limit or (not on_gpu and len(groups) == 1):
             for group in groups:
-                yield from _divided(group, lines, max(1, limit // d), on_gpu)
+                yield from _divided(group, lines, max(1, limit), on_gpu)
             continue
-        room = limit // (max(sum(lines), 1 if on_gpu else problems.Xs[0].shape[0] // 8) * d)
-        share = room if on_gpu else math.ceil(len(groups) / (os.cpu_count() or 1))
         count = max(1, min(room, share))
         for first in range(0, len(groups), count):
             yield Chunk(np.array(groups[first : first + count]), lines)
+
+
+def _has_pairs(groups: int, lanes: int, N: int, d: int) -> bool:
+    """Whether the products of rows of X are computed: they must fit, and be used often enough."""
+    return lanes >= _MANY_LANES and groups * d * N * (N + 1) // 2 <= _PAIRS
 
 
 def _divided(group: Index, lines: Sequence[int], limit: int, on_gpu: bool) -> Iterator[Chunk]:
