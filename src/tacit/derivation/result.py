@@ -204,22 +204,24 @@ class Derivation(Displayed):
         drawn: Drawn = delegate(self, "picture", plane)
         return drawn
 
-    def plot(self, file: str | Path | None = None, *, plane: Any = (0, 1)) -> Any:
-        """Draw the picture, to a file (.png, .pdf or .svg) or as a Matplotlib figure.
+    def plot(self, file: str | Path | None = None, ax: Any = None, *, plane: Any = (0, 1)) -> Any:
+        """Draw the picture to a file (.png, .pdf or .svg), into given axes, or as a Matplotlib figure.
 
         Parameters
         ----------
         file : path, optional
             The file; its suffix determines the format.
+        ax : matplotlib.axes.Axes, optional
+            Your own axes to draw into.
         plane : (int, int), optional
             The two coordinates.
 
         Returns
         -------
-        Path or matplotlib.figure.Figure
-            The file, or the figure if no file is given.
+        Path, matplotlib.figure.Figure or axes
+            The file, `ax` if it is given, or a figure, which a notebook displays once.
         """
-        return self.picture(plane).to(file)
+        return self.picture(plane).to(file, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and lists for JSON; None for what could not be measured."""

@@ -287,22 +287,24 @@ class Verdicts(Displayed, tuple[Verdict, ...]):
             "not_asked": list(self.not_asked),
         }
 
-    def plot(self, file: Any = None, everything: bool = False) -> Any:
+    def plot(self, file: Any = None, ax: Any = None, everything: bool = False) -> Any:
         """Draw the measured value of every bound relative to the bound, the tightest first.
 
         Parameters
         ----------
         file : path, optional
             The file to write; its suffix decides the format.
+        ax : matplotlib.axes.Axes, optional
+            Your own axes to draw into.
         everything : bool, optional
             Whether to include the verdicts of theorems that do not apply.
 
         Returns
         -------
-        Path or matplotlib.figure.Figure
-            The path of the file, or the figure if no file is given.
+        Path, matplotlib.figure.Figure or axes
+            The path of the file, `ax` if it is given, or a figure, which a notebook displays once.
         """
-        return delegate(self, "picture", everything).to(file)
+        return delegate(self, "picture", everything).to(file, ax)
 
     def _count(self) -> str:
         """The number of theorems that apply, and of those that hold."""
