@@ -10,7 +10,7 @@ import sympy as sp
 from scipy.integrate import quad, solve_ivp
 
 import tacit
-from tacit.derivation.symbolic.curve import W
+from tacit.derivation.symbolic.curve import W, random_values
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy, NeuronPotential
 
 CLOSE = 1e-12  # relative to the largest entry; ≤ 4e-14 was seen
@@ -60,6 +60,24 @@ def test_deep_tied_layers_have_a_parametric_form(depth):
         scale = rng.uniform(0.3, 2)
         closed = DeepHypentropy(depth, depth * np.log(scale), scale ** (2 - depth))
         agree(form.subs(alpha, scale).potential, closed, depth * (depth - 2), rng.standard_normal(1))
+
+
+def test_a_map_of_one_weight_without_an_inverse_says_so():
+    form = tacit.closed_form(a**5 + a, (a,), (1.0,))
+    (curve,) = form.parametric
+    s = curve["parameter"]
+    assert not form.explicit and sp.simplify(sp.diff(curve["slope"], s) * sp.diff(curve["w"], s)) == 1
+    with pytest.raises(tacit.NoClosedFormError, match="no inverse in elementary functions"):
+        form.value  # noqa: B018
+
+
+def test_random_values_have_the_declared_signs():
+    signs = {"nonnegative": [0.0, np.inf], "nonpositive": [-np.inf, 0.0], "real": [-np.inf, np.inf]}
+    names = {sp.Symbol(f"{sign}{i}", **{sign: True}): signs[sign] for sign in signs for i in range(8)}
+    values = random_values(sp.Add(*names), np.random.default_rng(0))
+    assert all(low <= values[name] <= high for name, (low, high) in names.items())
+    drawn = [float(value) for name, value in values.items() if name.is_nonnegative is None]
+    assert min(drawn) < 0 < max(drawn)
 
 
 def test_untied_layers_have_the_q_k_of_azulay():

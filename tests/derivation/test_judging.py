@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tacit.derivation.judging import judge
+from tacit.derivation.judging import judge, judge_unmeasured
 from tacit.derivation.metric import Metric
 
 NOTHING, LITTLE, MUCH = 1e-15, 1e-7, 1e-2  # 0, undecided, clear
@@ -73,3 +73,18 @@ def test_the_verdict_and_its_reason(name):
 def test_an_uncertain_dimension_is_given_as_a_lower_bound(closed):
     closure = SimpleNamespace(dimension=5, closed=closed, commutator=MUCH, borderline=0.0)
     assert ("at least 5 > 3" in judge(closure, Metric(MUCH, MUCH, 0.0, 0.0, 0.0), D)[1]) is not closed
+
+
+@pytest.mark.parametrize(
+    ("dimension", "commutator", "borderline", "verdict"),
+    [
+        (D, NOTHING, 0.0, "mirror"),
+        (D, MUCH, 0.0, "undecided"),
+        (D, LITTLE, 0.0, "undecided"),
+        (D, NOTHING, LITTLE, "undecided"),
+        (D + 1, NOTHING, 0.0, "undecided"),
+    ],
+)
+def test_without_a_metric_only_commuting_fields_decide(dimension, commutator, borderline, verdict):
+    closure = SimpleNamespace(dimension=dimension, closed=True, commutator=commutator, borderline=borderline)
+    assert judge_unmeasured(closure, D, 1e9)[0] == verdict

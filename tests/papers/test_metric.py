@@ -36,6 +36,7 @@ def test_tau_matches_the_closed_form(depth, alpha):
         plus, minus = (alpha ** (2 - depth) - sign * depth * (depth - 2) * tau for sign in (1, -1))
         expected = plus ** (-depth / (depth - 2)) - minus ** (-depth / (depth - 2))
     np.testing.assert_allclose(expected, moved, rtol=1e-7)
+    np.testing.assert_allclose(moved[-1], unit * np.sinh(12.0), rtol=1e-14)  # the farthest w is compared
 
 
 MODELS = {
@@ -54,6 +55,14 @@ MODELS = {
 def test_potentials_of_all_diagonal_models_match_the_metric_of_their_weights(name):
     """The largest value over these models and 30 draws of biased initializations is 3e-9."""
     assert metric(MODELS[name], 12, 1.0).measured < 1e-7
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_metric_is_compared_on_both_sides_of_the_start(side, monkeypatch):
+    """The slope of the potential is wrong by 1 % on one side only."""
+    right = Hypentropy.gradient
+    monkeypatch.setattr(Hypentropy, "gradient", lambda self, w: right(self, w) * (1 + 0.01 * (side * w > 0)))
+    assert metric(MODELS["rich"], 12, 1.0).measured == pytest.approx(0.01, rel=1e-4)
 
 
 def test_no_metric_if_the_initial_weights_overflow_or_underflow():

@@ -328,6 +328,12 @@ def test_a_paper_selects_its_figures_and_all_selects_all():
     assert [entry.key for entry in figures("all")] == KEYS
 
 
+def test_the_options_of_a_figure_are_given_by_name():
+    (entry,) = figures("woodworth2020/fig3b")
+    with pytest.raises(TypeError, match="positional"):
+        reproduce(entry, "no such preset")
+
+
 def test_an_unknown_preset_raises(tmp_path):
     with pytest.raises(tacit.InputError, match="preset must be one of quick, paper, got 'slow'"):
         reproduce(entry_of("woodworth2020/fig2"), preset="slow", out=tmp_path)

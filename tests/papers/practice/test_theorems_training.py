@@ -68,3 +68,28 @@ def test_a_wrong_clock_is_noticed_by_the_area_law(monkeypatch):
     )
     X, y = problem(0)
     assert check("practice/area-law", tacit.Diagonal(2, 0.1), X=X, y=y).verdict == "violated"
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_the_simulated_weights_descend_the_loss_with_decay(depth, monkeypatch):
+    """The velocity is −∇(L + λ/2·‖W‖²), by central differences; the end does not depend on ∇L."""
+    from tacit.papers.practice import decay_and_tasks
+
+    velocities = []
+
+    def noted(velocity, *settings):
+        velocities.append(velocity)
+        raise tacit.NotConvergedError("not needed")
+
+    monkeypatch.setattr(decay_and_tasks, "simulated", noted)
+    X, y = problem(0)
+    check("practice/decay-off", tacit.Diagonal(depth, 0.5), X=X, y=y, time=2.0)
+    decay = decay_and_tasks._DECAYED / 2.0
+
+    def loss(weights):
+        plus, minus = weights.reshape(2, -1)
+        return np.mean((X @ (plus**depth - minus**depth) - y) ** 2) / 2 + decay / 2 * weights @ weights
+
+    weights = np.random.default_rng(1).uniform(0.2, 1.5, 14)
+    downhill = [(loss(weights - each) - loss(weights + each)) / 2e-5 for each in 1e-5 * np.eye(14)]
+    np.testing.assert_allclose(velocities[0](0.3, weights), downhill, rtol=1e-7, atol=1e-8)

@@ -95,6 +95,16 @@ def test_a_general_optimizer_agrees(depth):
     assert value(np.abs(found.predictor)) <= best.fun + 1e-9
 
 
+@pytest.mark.parametrize("depth", [2, 3, 4.5])
+def test_its_potential_is_the_sum_of_absolute_values_weighted_by_the_profile(depth):
+    w = np.array([1.0, -2.0, 0.5, 0.0, 4.0, -1.0])
+    assert tacit.Diagonal(depth, 0).potential(6).value(w) == 8.5
+    expected = np.abs(w) @ PROFILE ** (2 - depth)
+    assert tacit.Diagonal(depth, 0, profile=PROFILE).potential(6).value(w) == pytest.approx(
+        expected, rel=1e-14
+    )
+
+
 def test_a_unique_minimizer_is_basis_pursuit():
     rng = np.random.default_rng(0)
     features, y = rng.standard_normal((10, 30)), rng.standard_normal(10)

@@ -21,7 +21,7 @@ from scipy.optimize import linprog, minimize
 import tacit
 from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.support import _short
+from tacit.solvers.margins.support import _exchanged, _short
 
 every_small = pytest.mark.parametrize("name", SMALL)
 every_three = pytest.mark.parametrize("name", THREE)
@@ -352,3 +352,18 @@ def test_a_shortfall_is_real_only_beyond_the_round_off_of_the_margin():
     assert short(np.full(2, 1 - 1e-7)).tolist() == [1]
     assert short(np.full(2, 1 - 1e-3)).tolist() == [0, 1]
     assert short(np.ones(2)).tolist() == []
+
+
+def test_samples_leave_and_enter_the_support_together_or_one_by_one():
+    support, none = np.array([0, 2, 3, 5]), np.array([], dtype=int)
+    dual = np.array([0.5, 0.0, -0.1, -0.3, 0.0, 0.2, 0.0])
+    margins = np.array([1.0, 0.7, 1.0, 1.0, 0.2, 1.0, 0.4])
+    wrong, short = np.array([2, 3]), np.array([1, 4, 6])
+
+    def exchanged(wrong, short, one_by_one, most=4):
+        return _exchanged(support, wrong, short, dual, margins, most, one_by_one).tolist()
+
+    assert exchanged(wrong, short, False) == [0, 4, 5, 6]
+    assert exchanged(wrong, short, False, most=3) == [0, 4, 5]
+    assert exchanged(wrong, short, True) == exchanged(wrong, none, True) == [0, 2, 5]
+    assert exchanged(none, short, True) == [0, 2, 3, 4, 5]
