@@ -5,7 +5,7 @@ import pytest
 from guests import Cosh
 
 import tacit
-from tacit.potentials import L1, DeepHypentropy, Hypentropy, NeuronPotential, Power, Quadratic
+from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, NeuronPotential, Power, Quadratic
 
 POTENTIALS = {
     "depth 2": Hypentropy(-1.0),
@@ -26,3 +26,12 @@ def test_targets_that_the_start_meets_take_no_steps_to_speak_of(name):
     found = tacit.limit(POTENTIALS[name], X, np.zeros(2))
     assert found.converged and 0 <= found.iterations <= 2 and found.error == 0
     assert not found.predictor.any() and not np.any(found.dual)
+
+
+@pytest.mark.parametrize("delta", [-1.0, 0.0])
+def test_a_neuron_that_ends_at_zero_has_multipliers(delta):
+    """∇q̂(0) is 0 along the samples, so that Xᵀν takes away the slope at the start."""
+    Q, origin, features = NeuronPotential(delta), np.array([1.0, 0.5, 0.0]), np.diag([2.0, 1.0, 1.0])[:2]
+    found = tacit.limit(Bregman(Q, origin), features, np.zeros(2))
+    assert found.converged and not found.predictor.any()
+    np.testing.assert_allclose(features.T @ found.dual, -Q.gradient(origin), rtol=1e-12)

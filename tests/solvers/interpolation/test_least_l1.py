@@ -52,7 +52,7 @@ def test_ties_and_degenerate_equations(X, y, norm):
     found = ends.least_l1(prepare(X, y, 1e-10), np.ones(X.shape[1]))
     np.testing.assert_allclose(X @ found.predictor, y, atol=1e-9)
     assert np.abs(found.predictor).sum() == pytest.approx(norm, rel=1e-9)
-    assert np.count_nonzero(found.predictor) <= len(y)
+    assert found.settled and np.count_nonzero(found.predictor) <= len(y)
 
 
 def test_a_wrong_support_is_not_passed_off_as_the_minimizer(monkeypatch):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.solvers.margins.l1 import Vertex, polished
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.l1 import Vertex, polished, solutions
 
 
 def vertex(seed):
@@ -36,3 +37,12 @@ def test_multipliers_that_would_leave_their_bounds_stay_as_they_were(seed):
     dual = np.where(np.arange(5) == np.argmax(exact.dual), 0.0, exact.dual)
     found = polished(Z, np.ones(9), replace(exact, dual=dual))
     np.testing.assert_array_equal(found.dual, dual)
+
+
+def test_a_line_of_solutions_is_given_by_its_ends():
+    """w₀ + w₁ = 1 is all that the sample asks for, whichever solution is known first."""
+    margins = Margins(np.array([[1.0, 1.0, 0.5]]))
+    for first in ([0.3, 0.7, 0.0], [1.0, 0.0, 0.0]):
+        unique, vertices = solutions(margins, np.ones(3), Vertex(np.array(first), np.ones(1)))
+        assert not unique
+        np.testing.assert_allclose(vertices[vertices[:, 0].argsort()], [[0, 1, 0], [1, 0, 0]], atol=1e-12)
