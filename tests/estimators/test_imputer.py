@@ -65,12 +65,15 @@ def test_effects_are_the_least_squares_solution():
     np.testing.assert_allclose(additive_fit(X, y).at(X), expected, atol=1e-8)
 
 
-def test_effects_are_chosen_where_they_help():
-    truth, values = table(rank=0, effects=1.0, noise=0.3)
-    chosen = FlowImputer().fit(values)
-    assert chosen.completion_.chosen.effects
-    without = FlowImputer(effects=False).fit_transform(values)
-    assert error(chosen.transform(values), truth, values) < error(without, truth, values)
+def test_effects_are_chosen_by_the_error_on_held_out_cells():
+    found = []
+    for rank, share in ((2, 0.6), (0, 0.5)):
+        _, values = table(rank=rank, effects=float(rank == 0), noise=0.3, share=share, shape=(30, 12))
+        errors = [FlowImputer(1e-4, effects=each).fit(values).held_out_error_ for each in (False, True)]
+        chosen = FlowImputer(1e-4).fit(values)
+        assert chosen.held_out_error_ == min(errors)
+        found.append(chosen.completion_.chosen.effects)
+    assert found == [False, True]
 
 
 def test_rows_and_columns_without_cells_are_filled_by_the_effects():
@@ -127,4 +130,4 @@ def test_bad_input_is_named(options, values, message):
 
 @pytest.mark.thorough
 def test_it_follows_the_conventions_of_scikit_learn():
-    check_estimator(FlowImputer(scale=0.1, effects=True, width=2))
+    check_estimator(FlowImputer())
