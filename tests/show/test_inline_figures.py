@@ -160,6 +160,12 @@ def test_every_picture_can_be_drawn_into_your_own_axes(name):
     assert result.plot(ax=list(np.ravel(axes))) is not None
 
 
+def test_an_audit_of_an_initialization_is_drawn_without_warnings(recwarn):
+    """All coefficients are 0, which a logarithmic axis cannot show."""
+    tacit.audit(tuple(tacit.Diagonal(scale=0.1).start(8).values()), X).plot()._repr_png_()
+    assert not recwarn.list
+
+
 def test_verdicts_are_drawn_into_one_axes():
     axes = Figure().subplots()
     assert made("verdicts").plot(ax=axes) is axes and axes.has_data()
