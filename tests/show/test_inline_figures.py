@@ -31,7 +31,7 @@ class Shell:
     """A notebook: what it displays, and the functions that it calls after each cell."""
 
     def __init__(self):
-        self.shown, self.callbacks, self.kernel = [], [], None
+        self.shown, self.callbacks, self.kernel, self.execution_count = [], [], None, 1
         self.events = SimpleNamespace(
             register=lambda event, call: self.callbacks.append((event, call)),
             unregister=lambda event, call: self.callbacks.remove((event, call)),
@@ -41,6 +41,7 @@ class Shell:
     def run(self, cell):
         """Run a cell, display its value as IPython does, and return what is displayed."""
         self.shown.clear()
+        self.execution_count += 1
         value = cell()
         if hasattr(value, "_ipython_display_"):
             value._ipython_display_()

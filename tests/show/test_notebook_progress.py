@@ -18,6 +18,7 @@ def sent(shell, monkeypatch):
     shell.display_pub.publish = lambda data, transient, update: found.append(
         (data, transient["display_id"], update)
     )
+    monkeypatch.setattr(bars.NotebookBar, "_of_cell", (None, ""))
     monkeypatch.setattr(bars, "_PATIENCE", 0.0)
     monkeypatch.setattr(bars, "_REFRESH", 0.0)
     return found
@@ -39,6 +40,15 @@ def test_a_loop_has_one_bar(sent, capsys):
         f"a < b: {i} of 4 ({25 * i}%)" for i in range(4)
     ]
     assert capsys.readouterr() == ("", "")
+
+
+def test_bars_of_a_cell_share_an_output(sent, shell):
+    for count in (2, 3):
+        list(bars.progress(range(count), "x"))
+    assert len({output for _, output, _ in sent}) == 1 and [update for *_, update in sent].count(False) == 1
+    shell.execution_count += 1
+    list(bars.progress(range(2), "x"))
+    assert len({output for _, output, _ in sent}) == 2 and [update for *_, update in sent].count(False) == 2
 
 
 def test_a_flow_has_one_bar(sent, capsys):

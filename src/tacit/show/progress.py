@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from html import escape
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tacit.show.notebook import notebook
 
@@ -152,11 +152,13 @@ class NotebookBar:
     """A progress bar in the output of a cell, which becomes empty at the end.
 
     It is an output that is updated in place, which every notebook shows; bars of rich need ipywidgets there.
+    All bars of a cell share one output, so that at most one empty output remains.
     """
 
+    _of_cell: ClassVar[tuple[Any, str]] = (None, "")  # the last cell with a bar, and its output
+
     def __init__(self, shell: Any) -> None:
-        self.publish = shell.display_pub.publish
-        self.output = {"display_id": uuid.uuid4().hex}
+        self.publish, self.cell = shell.display_pub.publish, shell.execution_count
         self.shown = -math.inf
 
     def update(self, task: Any, completed: float, description: str) -> None:
@@ -174,8 +176,11 @@ class NotebookBar:
             self._send("", "")
 
     def _send(self, html: str, text: str) -> None:
-        first = self.shown == -math.inf
-        self.publish({"text/html": html, "text/plain": text}, transient=self.output, update=not first)
+        first = NotebookBar._of_cell[0] != self.cell
+        if first:
+            NotebookBar._of_cell = self.cell, uuid.uuid4().hex
+        output = {"display_id": NotebookBar._of_cell[1]}
+        self.publish({"text/html": html, "text/plain": text}, transient=output, update=not first)
 
 
 class Line:
