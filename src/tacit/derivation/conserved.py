@@ -63,7 +63,8 @@ class Conserved:
     @cached_property
     def _terms(self) -> list[tuple[float, tuple[str, ...]]]:
         """The coefficients that are not 0, each with the names of its one or two factors."""
-        p, terms = len(self.linear), []
+        p = len(self.linear)
+        terms: list[tuple[float, tuple[str, ...]]] = []
         for i in range(p):
             for j in range(i, p):
                 c = self.quadratic[i, j] * (1 if i == j else 2)
