@@ -27,6 +27,7 @@ from tacit.cli import (
     probe,
     report,
     reproduce,
+    sweep,
 )
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
@@ -52,6 +53,7 @@ _COMMANDS = (
     complete,
     derive,
     probe,
+    sweep,
     reproduce,
     report,
     demo,
