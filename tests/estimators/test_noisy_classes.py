@@ -30,6 +30,7 @@ def error(classifier, steepness=4.0):
     return np.trapezoid(norm.pdf(x) * (positive * (1 - p) + (1 - positive) * p), x)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_the_default_stops_early_if_labels_are_noisy(seed):
     X, y = draw(seed)
@@ -84,11 +85,12 @@ def test_class_weights_and_probabilities_of_a_search_equal_repeated_samples():
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: FlowClassifierCV(1, stops=[0.5, 0.3], cv=3), lambda: FlowClassifier(3.0, stop=0.3)]
-)
-def test_probabilities_are_those_of_the_distribution(make):
-    """The mean absolute error of σ(f) without calibration is .2 and more; that of the sampling is .04."""
+MODELS = [FlowClassifierCV(1, stops=[0.5, 0.3], cv=3), FlowClassifier(3.0, stop=0.3)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_probabilities_are_those_of_the_distribution(model):
+    """Without calibration, σ(f) fails; the threshold leaves room for the error of sampling."""
     X, y = draw(4, 300, 3, steepness=2.0)
     there = draw(5, 2000, 3)[0]
     found = model.fit(X, y).predict_proba(there)
