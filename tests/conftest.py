@@ -47,5 +47,5 @@ def sketches(request, monkeypatch):
     """Skip the layout of pictures, which takes longer than drawing, unless a test checks it."""
     drawn_in_full = "papers" in request.path.parts or request.node.get_closest_marker("pictures") is not None
     if not drawn_in_full:
-        monkeypatch.setattr("tacit.show.figures.STYLE", _SKETCH)
+        monkeypatch.setattr("tacit.show.style.STYLE", _SKETCH)
         monkeypatch.setattr("tacit.show.figures._lay_out", lambda figure: None)

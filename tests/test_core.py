@@ -80,5 +80,5 @@ def test_what_is_told_to_install_is_what_extras_install():
 
     extras = PROJECT["optional-dependencies"]
     told = {requirement for _, requirement in _NAMES.values()}
-    names = ("jax", "torch", "estimators", "tables", "symbolic", "cluster")
+    names = ("jax", "torch", "estimators", "tables", "symbolic", "cluster", "completion")
     assert told == {each for name in names for each in extras[name]}

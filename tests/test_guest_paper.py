@@ -67,7 +67,7 @@ def test_it_is_listed_after_those_of_tacit(guest, capsys):
     assert main(["reproduce", "list"]) == 0
     assert capsys.readouterr().out.endswith(
         "\n\nGuest 2030, A New Paper\n"
-        "  guest2030/fig1  Norm of the minimum-norm solution against the number of samples\n"
+        "  guest2030/fig1  Norm of the minimum-norm solution against the sample size\n"
     )
     with pytest.raises(SystemExit, match="0"):
         main(["check", "--list"])

@@ -24,7 +24,7 @@ def busy(options):
         except KeyboardInterrupt:
             pass  # as libraries do where an exception cannot be raised
     return 0
-command._run = busy
+command.run = busy
 sys.exit(main("limit x.csv".split()))
 """
 

@@ -158,7 +158,12 @@ def test_one_paper_or_one_theorem(model, problem):
     some = tacit.check(model, *problem, only="woodworth2020", epsilon=0.25)
     assert {v.key.partition("/")[0] for v in (*some, *some.others)} == {"woodworth2020"}
     alone = ask("woodworth2020/theorem2-l1", model, *problem, epsilon=0.25)
-    assert alone.to_dict() in some.to_dict()["verdicts"]
+    (same,) = (each for each in (*some, *some.others) if each.key == alone.key)
+    assert same.summary().splitlines()[:-1] == alone.summary().splitlines()[:-1]
+    found, expected = (np.array([bound.measured for bound in each.bounds]) for each in (same, alone))
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-9
+    )  # what the theorems share is computed in another order
 
 
 def test_named_classes_are_labels(problem):

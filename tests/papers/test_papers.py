@@ -72,6 +72,7 @@ MAY_BE_NAN = {
     "woodworth2020/fig1c": {"log_scale"},
     "woodworth2020/fig3c": {"log_scale"},
     "practice/edge": {"flow", "effective"},  # if a run does not converge
+    "practice/normalized": {"distance"},  # if a run diverges
     "woodworth2020/fig6c": {"error", "moved", "end_loss"},  # if a step does not reach the end
     **{
         f"woodworth2020/fig6{name}": {"error", "distance", "kernel_distance"} for name in "ab"

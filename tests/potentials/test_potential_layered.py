@@ -78,7 +78,7 @@ def test_units_do_not_matter(unit):
     here = tacit.UntiedDiagonal.from_layers(plus, minus).potential(D)
     there = tacit.UntiedDiagonal.from_layers(unit * plus, unit * minus).potential(D)
     np.testing.assert_allclose(there.gradient(W * unit**3) * unit, here.gradient(W), rtol=1e-12)
-    with pytest.raises(InputError, match="leave the floating-point range"):
+    with pytest.raises(InputError, match="leave the range of floats"):
         tacit.UntiedDiagonal.from_layers([unit] * 6).potential(D)
 
 

@@ -26,6 +26,7 @@ from tacit.cli import (
     probe,
     report,
     reproduce,
+    sweep,
 )
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
@@ -50,6 +51,7 @@ _COMMANDS = (
     check,
     derive,
     probe,
+    sweep,
     reproduce,
     report,
     demo,

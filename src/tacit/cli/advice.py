@@ -54,9 +54,10 @@ def _mixed_units(spreads: Float) -> float:
 
     if len(spreads) < 2:
         return 0.0
-    neighbours = np.exp(np.median(np.abs(np.diff(np.log(spreads)))))
-    ratio = float(spreads.max() / spreads.min())
-    return ratio if ratio > _MIXED and neighbours > _NEIGHBOURS else 0.0
+    logs = np.log(spreads)  # ratios may overflow
+    if np.median(np.abs(np.diff(logs))) <= np.log(_NEIGHBOURS) or np.ptp(logs) <= np.log(_MIXED):
+        return 0.0
+    return float(np.exp(min(np.ptp(logs), 700.0)))
 
 
 def _named(table: Table, places: list[int]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.display import Displayed
 from tacit.data.json_values import as_json
 from tacit.derivation.affine_image import FlatPotential, in_coordinates
 from tacit.derivation.closure import ZERO
@@ -30,8 +31,8 @@ from tacit.show.text import aligned
 _SHOWN = 6  # conserved quantities in a summary
 
 
-@dataclass(frozen=True, eq=False)
-class Derivation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Derivation(Displayed):
     """The potential of gradient flow of w = F(θ) from θ₀, or the reason why there is none.
 
     All sizes are relative, and the largest over the sampled points; sizes up to `tolerance` count as 0.
@@ -203,22 +204,24 @@ class Derivation:
         drawn: Drawn = delegate(self, "picture", plane)
         return drawn
 
-    def plot(self, file: str | Path | None = None, *, plane: Any = (0, 1)) -> Any:
-        """Draw the picture, to a file (.png, .pdf or .svg) or as a Matplotlib figure.
+    def plot(self, file: str | Path | None = None, ax: Any = None, *, plane: Any = (0, 1)) -> Any:
+        """Draw the picture to a file (.png, .pdf or .svg), into given axes, or as a Matplotlib figure.
 
         Parameters
         ----------
         file : path, optional
             The file; its suffix determines the format.
+        ax : matplotlib.axes.Axes, optional
+            Your own axes to draw into.
         plane : (int, int), optional
             The two coordinates.
 
         Returns
         -------
-        Path or matplotlib.figure.Figure
-            The file, or the figure if no file is given.
+        Path, matplotlib.figure.Figure or axes
+            The file, `ax` if it is given, or a figure, which a notebook displays once.
         """
-        return self.picture(plane).to(file)
+        return self.picture(plane).to(file, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and lists for JSON; None for what could not be measured."""
@@ -259,6 +262,12 @@ class Derivation:
             "why": self.reason,
         }
         return aligned({key: value for key, value in lines.items() if value}, 11)
+
+    def _repr_latex_(self) -> str | None:
+        """The conserved quantities as formulas, for formats without tables in HTML; None without any."""
+        laws = [rf"I_{{{at}}} &= {law.latex()}" for at, law in enumerate(self.conserved[:_SHOWN], start=1)]
+        rows = " \\\\ ".join(laws)
+        return rf"$\displaystyle \begin{{aligned}} {rows} \end{{aligned}}$" if laws else None
 
     def _subspace(self) -> str:
         """The affine subspace that contains w, if there is one."""

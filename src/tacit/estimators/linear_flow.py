@@ -66,7 +66,7 @@ class LinearFlow(BaseEstimator):
         paths = tuple(self._paths(scales))
         return paths[0] if len(paths) == 1 else paths
 
-    def plot_path(self, file: Any = None, scales: ArrayLike | None = 30) -> Any:
+    def plot_path(self, file: Any = None, scales: ArrayLike | None = 30, ax: Any = None) -> Any:
         """Plot the path; that of the first class if there are more than two.
 
         Parameters
@@ -75,13 +75,15 @@ class LinearFlow(BaseEstimator):
             The file to write; its extension determines the format.
         scales : int or sequence of float, optional
             The number of scales, from the kernel end down, or the scales themselves.
+        ax : matplotlib.axes.Axes, optional
+            Your own axes to draw into.
 
         Returns
         -------
-        Path or matplotlib.figure.Figure
-            The path of the file, or the figure if no file is given.
+        Path, matplotlib.figure.Figure or axes
+            The path of the file, `ax` if it is given, or a figure, which a notebook displays once.
         """
-        return next(self._paths(scales)).plot(file)
+        return next(self._paths(scales)).plot(file, ax)
 
     def _of_fits(self, name: str) -> Any:
         check_is_fitted(self)

@@ -14,7 +14,7 @@ from tacit.results.delegation import delegate
 from tacit.results.result import Labelled, Pictured, Summarized
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit(Summarized, Pictured):
     """The start of a flow of depth 2 that ends at given weights.
 

@@ -12,7 +12,7 @@ from tacit.data.status import Status
 from tacit.results.result import Labelled, Result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Result):
     """Residuals of the KKT conditions at a predictor, with the multipliers that make them small.
 

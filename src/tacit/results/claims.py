@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tacit.data.display import Displayed
 from tacit.data.json_values import as_json
 
 
-@dataclass(frozen=True)
-class Measured:
+@dataclass(frozen=True, repr=False)
+class Measured(Displayed):
     """A statement that holds if at_least ≤ measured ≤ at_most; None stands for no threshold on that side.
 
     text: the statement. measured: the number that decides it; NaN satisfies no threshold.
@@ -89,7 +90,7 @@ def _ratio(larger: float, smaller: float) -> float:
     return math.inf if larger > smaller else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim(Measured):
     """A claim of a paper, the measured number that decides it, and its thresholds.
 
@@ -243,7 +244,7 @@ def within(low: float, high: float, why: str = "", *, of: int | None = None) -> 
     return Threshold(high, low, why, of)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bound(Measured):
     """A conclusion of a theorem: at_least ≤ measured ≤ at_most, up to round-off (1e-9 of the bound).
 

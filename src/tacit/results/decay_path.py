@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_floats
+from tacit.data.display import MODEL
+from tacit.data.printable import shortened
 from tacit.errors import InputError
 from tacit.numerics.roots import crossing
 from tacit.results.delegation import delegate
@@ -70,7 +72,7 @@ class DecayPath(Summarized, Pictured):
 
     def __repr__(self) -> str:
         times = f"{len(self.times)} times up to {self.times[-1]:.4g}"
-        return f"DecayPath({self.model!r}, decay={self.decay:g}, {times})"
+        return f"DecayPath({shortened(repr(self.model), MODEL)}, decay={self.decay:g}, {times})"
 
     def at(self, time: float) -> Float:
         """Predictor at any training time.

@@ -13,7 +13,7 @@ from tacit.results.delegation import delegate
 from tacit.results.result import Labelled, Pictured
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Pictured):
     """The residual of the optimality conditions of a predictor, for each depth and each scale.
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.display import MODEL, short
 from tacit.data.equations import Equations, Samples
+from tacit.data.printable import shortened
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import NoPotentialError
@@ -48,7 +50,7 @@ def _known(value: float) -> Estimate:
     return Estimate(lambda: value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Limit(Predicting, Summarized, Pictured):
     """The solution that gradient flow picks, with its certificate.
 
@@ -158,6 +160,15 @@ class Limit(Predicting, Summarized, Pictured):
         """Makes limit.model() the model at the end of training."""
         if isinstance(self.model, Model):
             object.__setattr__(self, "model", self.model.ending_at((self.inside or self).predictor))
+
+    def __repr__(self) -> str:
+        # The estimate of the error, on which `converged` depends, can cost as much as the limit itself.
+        failed = "" if self.settled and self._fits else ", NOT converged"
+        numbers = ", ".join(
+            f"{name}={short(getattr(self, name))}"
+            for name in ("predictor", "value", "feasibility", "stationarity", "iterations")
+        )
+        return f"Limit({shortened(repr(self.model), MODEL)}, {numbers}{failed})"
 
     @property
     def error(self) -> float:

@@ -20,7 +20,7 @@ from tacit.results.result import Drawn, Labelled, Result
 _NAMED = 5  # problems without a certified solution that a message names
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Limits(Result):
     """The limits of B problems, in arrays; `limits[i]` is a `Limit`, and iterating yields all of them.
 

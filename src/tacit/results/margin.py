@@ -19,7 +19,7 @@ from tacit.results.result import Labelled, Pictured, Summarized
 KKT_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Margin(Summarized, Pictured):
     """argmin norm(w) subject to y_n x_n·w ≥ 1, with its certificate.
 

@@ -19,7 +19,7 @@ from tacit.results.result import Drawn, Labelled, Result
 _NAMED = 5  # problems without a certified path that a message names
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarginPaths(Result):
     """The maximum-margin paths of B data sets; `paths[i]` is a `MarginPath`, and iterating yields all.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_floats
+from tacit.data.display import Displayed
 from tacit.data.printable import shown
 from tacit.data.status import Status
 from tacit.data.units import Units
@@ -343,8 +344,8 @@ class Breach:
     returns: float
 
 
-@dataclass(frozen=True, eq=False)
-class Stability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability(Displayed):
     """The values of μ for which Condition 5 of Moroshko et al. 2020 holds, on the flow at infinite scale.
 
     Between `leaves` and `returns` of a breach the flow is off the path of Q_μ margins; elsewhere it is on it
@@ -430,7 +431,7 @@ class Stability:
         return numbers | {"breaches": [asdict(breach) for breach in self.breaches]}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CoefficientPath(Result):
     """Coefficients and intercepts at several scales, in decreasing order, for the original features.
 

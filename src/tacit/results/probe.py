@@ -22,7 +22,7 @@ from tacit.results.result import Labelled, Result
 _NUMBERS = ("linearization_gap", "kernel_distance", "distance_to_rich", "scale_criterion")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Probe(Result):
     """Measurements of a network on data, before and after a short training run, and of its linearization.
 
@@ -220,7 +220,7 @@ class Probe(Result):
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProbeSweep(Result):
     """The measurements of `Probe` for a network with its weights multiplied by several factors.
 

@@ -6,14 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.data.display import Displayed
 from tacit.data.printable import percent
 
 NEAR = 0.1  # relative distance to an end below which the regime has the name of this end
 ONE_SOLUTION = 1e-9  # relative distance of both ends below which they count as the same solution
 
 
-@dataclass(frozen=True, eq=False)
-class Regime:
+@dataclass(frozen=True, eq=False, repr=False)
+class Regime(Displayed):
     """Relative distances of a limit to the limits at infinite and at zero scale, and the regime they imply.
 
     A regime equals its name: `limit.regime == "rich"`. The kernel end minimizes the norm of the tangent

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tacit.data.display import Displayed
 from tacit.data.json_values import MADE_BY
 from tacit.data.status import Status
+from tacit.errors import InputError
 from tacit.results.delegation import delegate
 
 if TYPE_CHECKING:
@@ -24,11 +27,11 @@ PREDICTOR = (("feature",), ("feature", "output"))  # axes of predictors of one o
 class Drawn(Protocol):
     """A picture."""
 
-    def to(self, file: str | Path | None) -> Any:
-        """Write the picture to a file, or return it as a Matplotlib figure."""
+    def to(self, file: str | Path | None, ax: Any = None) -> Any:
+        """Write the picture to a file, draw it into axes, or return it as a Matplotlib figure."""
 
 
-class Result:
+class Result(Displayed):
     """Base class of results. Subclasses implement `_arrays` and `to_dict`; `show` describes and draws it."""
 
     def _arrays(self) -> Labelled:
@@ -85,22 +88,36 @@ class Result:
         numbers = {key: int(x) if isinstance(x, bool) else x for key, x in plain.items()}
         return xr.Dataset(arrays, coordinates, {"made_by": MADE_BY} | numbers)
 
-    def plot(self, file: str | Path | None = None, **options: Any) -> Any:
-        """Draw the result into a file (.png, .pdf or .svg), or as a Matplotlib figure.
+    def plot(self, file: str | Path | None = None, ax: Any = None, **options: Any) -> Any:
+        """Draw the result into a file (.png, .pdf or .svg), into given axes, or as a Matplotlib figure.
 
         Parameters
         ----------
         file : path, optional
             The file to write; its suffix decides the format.
+        ax : matplotlib.axes.Axes, or a sequence of them, optional
+            Your own axes to draw into: one, or one for each panel of the picture, row by row.
         **options
-            Arguments of `picture`, if the result has a method of this name.
+            Arguments of `picture`.
 
         Returns
         -------
-        Path or matplotlib.figure.Figure
-            The path of the file, or the figure if no file is given.
+        Path, matplotlib.figure.Figure or axes
+            The path of the file, `ax` if it is given, or a figure, which a notebook displays once.
+
+        Raises
+        ------
+        InputError
+            If the number of axes is not that of the panels, both file and ax are given, or an option is
+            unknown.
         """
-        return self.picture(**options).to(file)
+        known = list(signature(self.picture).parameters)
+        if unknown := [name for name in options if name not in known]:
+            raise InputError(
+                f"{type(self).__name__}.plot does not take {', '.join(unknown)}; it takes "
+                f"{', '.join(['file', 'ax', *known])}"
+            )
+        return self.picture(**options).to(file, ax)
 
 
 class Summarized(Result):

@@ -11,7 +11,7 @@ from tacit.data.arrays import Float
 from tacit.results.result import Labelled, Result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Risk(Result):
     """The risk ‖w − signal‖² of limits on Gaussian features: the prediction, and single data sets.
 

@@ -17,7 +17,7 @@ from tacit.results.prediction import Predicting
 from tacit.results.result import Labelled, Pictured, Summarized
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run(Predicting, Summarized, Pictured):
     """A run of gradient descent with steps, and the start of the flow that ends where it did.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_floats
+from tacit.data.display import Displayed
 from tacit.data.printable import shown
 from tacit.data.units import Units
 from tacit.errors import InputError, NoPotentialError
@@ -30,8 +31,8 @@ class SaddleEvent:
     enters: bool
 
 
-@dataclass(frozen=True, eq=False)
-class PathAverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class PathAverage(Displayed):
     """b̄ = (1/τ)∫₀^τ b, the average over time of the saddle path up to τ, with its Lasso certificate.
 
     If it holds, b̄ solves the Lasso
@@ -77,6 +78,13 @@ class PathAverage:
     def holds(self) -> bool:
         """Whether the average solves the Lasso with penalty 1/τ: whether gap is at most 1e-9."""
         return self.gap <= _ON_THRESHOLD
+
+    def summary(self) -> str:
+        """The certificate of the average in one line."""
+        verdict = "solves" if self.holds else "does NOT solve"
+        return (
+            f"the average up to τ = {self.tau:.6g} {verdict} the Lasso with penalty 1/τ: gap = {self.gap:.1e}"
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.predictor, dtype=dtype)

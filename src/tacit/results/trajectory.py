@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_number
+from tacit.data.display import MODEL
 from tacit.data.entries import Entries, Inputs
 from tacit.data.json_values import as_json
+from tacit.data.printable import shortened
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
@@ -185,8 +187,9 @@ class Trajectory(Summarized):
     def __repr__(self) -> str:
         first, last = self.accuracy[[0, -1]]
         state = "converged" if self.converged else "NOT converged"
+        model = shortened(repr(self.model), MODEL)
         return (
-            f"Trajectory({self.model!r}, {self.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g}, "
+            f"Trajectory({model}, {self.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g}, "
             f"{len(self.accuracy)} recorded times, {state})"
         )
 
@@ -467,7 +470,7 @@ class Trajectory(Summarized):
         return self._draw(end, clock=clock, names=names or self.features)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Predictors:
     """Predictors at T recorded times, computed from the weights on access.
 
@@ -476,6 +479,9 @@ class Predictors:
 
     makers: list[Callable[[], Float]]
     shape: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"Predictors(<{'×'.join(map(str, self.shape))}>)"
 
     @property
     def ndim(self) -> int:

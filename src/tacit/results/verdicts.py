@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from tacit.data.display import MODEL, Displayed
+from tacit.data.printable import shortened
 from tacit.errors import TacitError
 from tacit.results.claims import Bound
 from tacit.results.delegation import delegate
@@ -73,8 +75,8 @@ class Setting(Premise):
     """
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Displayed):
     """A theorem applied to one case: its assumptions and its conclusions, with the measured numbers.
 
     Attributes
@@ -112,6 +114,9 @@ class Verdict:
     error: str | None = None
     item: str | None = None
     equations: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.key}: {self.verdict})"
 
     @property
     def applies(self) -> bool:
@@ -184,7 +189,7 @@ def _interval(bound: Bound) -> str:
     return f"{lower}{bound.measured:.6g}{upper} {looseness}"
 
 
-class Verdicts(tuple[Verdict, ...]):
+class Verdicts(Displayed, tuple[Verdict, ...]):
     """Verdicts of the theorems that apply to a case: undecided ones first, then by increasing looseness.
 
     A tuple of `theorems.Verdict`; `others` are the verdicts of theorems that do not apply.
@@ -236,6 +241,9 @@ class Verdicts(tuple[Verdict, ...]):
         made.model, made.data = model, data
         return made
 
+    def __repr__(self) -> str:
+        return f"Verdicts({shortened(self.model, MODEL)}: {self._count()})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy with the keyword arguments, which the constructor of tuple does not accept."""
         names = ("model", "refused", "refusals", "not_asked", "data")
@@ -279,22 +287,24 @@ class Verdicts(tuple[Verdict, ...]):
             "not_asked": list(self.not_asked),
         }
 
-    def plot(self, file: Any = None, everything: bool = False) -> Any:
+    def plot(self, file: Any = None, ax: Any = None, everything: bool = False) -> Any:
         """Draw the measured value of every bound relative to the bound, the tightest first.
 
         Parameters
         ----------
         file : path, optional
             The file to write; its suffix decides the format.
+        ax : matplotlib.axes.Axes, optional
+            Your own axes to draw into.
         everything : bool, optional
             Whether to include the verdicts of theorems that do not apply.
 
         Returns
         -------
-        Path or matplotlib.figure.Figure
-            The path of the file, or the figure if no file is given.
+        Path, matplotlib.figure.Figure or axes
+            The path of the file, `ax` if it is given, or a figure, which a notebook displays once.
         """
-        return delegate(self, "picture", everything).to(file)
+        return delegate(self, "picture", everything).to(file, ax)
 
     def _count(self) -> str:
         """The number of theorems that apply, and of those that hold."""

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import io
 import logging
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tacit.errors import InputError
 from tacit.show.output_files import Output, marked, write_file
+from tacit.show.style import styled
 
-STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
 FAINT = 400  # largest number of curves that are drawn; the first of them have a colour
 _METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
-# warnings about characters that would be drawn as empty boxes
-# warnings about characters that would be drawn as empty boxes
-_STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"
 
 
 @dataclass(frozen=True)
@@ -34,12 +31,42 @@ class Picture:
     layout: dict[str, Any]
     by: str
 
-    def to(self, file: str | Path | None = None) -> Any:
-        """Save the picture and return the path; without a file, return a Matplotlib figure."""
+    def to(self, file: str | Path | None = None, ax: Any = None) -> Any:
+        """Save the picture and return the path, or draw into the given axes and return them.
+
+        Without both, return a Matplotlib figure, which a notebook displays.
+        """
+        if ax is not None:
+            if file is not None:
+                raise InputError("give file or ax, not both: save the figure of your axes with its savefig")
+            self.draw(self._panels(ax))
+            return ax
         if file is not None:
             return save_figure(self.draw, file, self.by, **self.layout)
-        with _style():
-            return _drawn(self.draw, **self.layout)
+        from tacit.show.inline_figure import InlineFigure, show_after_cell
+
+        with styled():
+            figure = _drawn(self.draw, InlineFigure, **self.layout)
+        show_after_cell(figure)
+        return figure
+
+    def _panels(self, ax: Any) -> Any:
+        """The axes of the user, in the shape in which `plt.subplots` returns those of this picture."""
+        from matplotlib.axes import Axes
+
+        rows, columns = self.layout.get("nrows", 1), self.layout.get("ncols", 1)
+        given = [ax] if isinstance(ax, Axes) else list(np.ravel(np.asarray(ax, dtype=object)))
+        wrong = [each for each in given if not isinstance(each, Axes)]
+        if wrong or len(given) != rows * columns:
+            wanted = "one Matplotlib axes" if rows * columns == 1 else f"a sequence of {rows * columns} axes"
+            got = f"an object of type {type(wrong[0]).__name__}" if wrong else f"{len(given)} axes"
+            call = f"plt.subplots({rows}, {columns})"
+            raise InputError(f"ax must be {wanted} for this picture, such as those of {call}; got {got}")
+        if len(given) == 1:
+            return given[0]
+        panels = np.empty(len(given), dtype=object)
+        panels[:] = given
+        return panels if rows == 1 else panels.reshape(rows, columns)
 
 
 def save_figure(draw: Callable[[Any], None], path: str | Path, by: str, **layout: Any) -> Path:
@@ -67,8 +94,10 @@ def render(
     for name in ("matplotlib", "fontTools"):  # they log messages about caches and fonts
         logging.getLogger(name).setLevel(logging.ERROR)
     pictures = []
-    with _style():
-        figure = _drawn(draw, figsize=figsize, **layout)
+    from matplotlib.figure import Figure
+
+    with styled():
+        figure = _drawn(draw, Figure, figsize=figsize, **layout)
         for kind in kinds:
             file = io.BytesIO()
             figure.savefig(file, format=kind, metadata={_METADATA[kind]: marked(by)})
@@ -76,22 +105,11 @@ def render(
     return pictures
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    """The look of our figures."""
-    from matplotlib.style import context
-
-    with context(str(STYLE)), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
-        yield
-
-
-def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -> Any:
-    """A Matplotlib figure, drawn and laid out."""
+def _drawn(draw: Callable[[Any], None], kind: Any, *, figsize: Any = None, **layout: Any) -> Any:
+    """A Matplotlib figure of this class, drawn and laid out."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=figsize)
+    figure = kind(figsize=figsize)
     FigureCanvasAgg(figure)
     draw(figure.subplots(**layout))
     _lay_out(figure)

@@ -31,12 +31,14 @@ def probe_picture(result: Probe) -> Picture:
         _training(axes[0, 1], result)
         _held_out(axes[1, 0], result)
         _layers(axes[1, 1], result)
-        axes[0, 0].figure.suptitle(
-            f"{result.regime} regime: {100 * result.linearization_gap:.2g}% from the linearization, "
-            f"kernel distance {result.kernel_distance:.2g}",
-            color=COLORS[result.regime],
-            fontsize=10.5,
-        )
+        figure = axes[0, 0].figure
+        if len(figure.axes) == axes.size:  # the figure shows nothing else
+            figure.suptitle(
+                f"{result.regime} regime: {100 * result.linearization_gap:.2g}% from the linearization, "
+                f"kernel distance {result.kernel_distance:.2g}",
+                color=COLORS[result.regime],
+                fontsize=10.5,
+            )
 
     return Picture(draw, {"figsize": (7.6, 5.8), "nrows": 2, "ncols": 2}, "probe")
 

@@ -71,7 +71,7 @@ def test_a_neuron_that_changes_sign_is_outside_the_theorem():
         if tacit.limit(model, X, y).sign == -1:
             break
     verdict = check("azulay2021/theorem2", model, X, y)
-    assert verdict.holds is None and "changes sign" in verdict.summary()
+    assert verdict.holds is None and "changes its sign" in verdict.summary()
 
 
 def test_the_distance_of_theorem_3_falls_with_the_start():

@@ -12,8 +12,8 @@ from tacit.papers import figures
 pytestmark = pytest.mark.any_cpu
 
 SMALL = {  # sizes and seed
-    "adam": ({"samples": 3, "features": 6, "scale": 0.01, "rate": 2e-3, "steps": 8000, "scales": 7}, 0),
-    "edge": ({"samples": 3, "features": 6, "scale": 0.1, "draws": 2, "edges": [0.2, 0.8, 1.4]}, 0),
+    "adam": ({"samples": 3, "features": 6, "steps": 8000, "scales": 7}, 0),
+    "edge": ({"samples": 3, "features": 6, "draws": 2, "edges": [0.2, 0.8, 1.4]}, 0),
     "grokking": (
         {
             "samples": 15,
@@ -28,11 +28,8 @@ SMALL = {  # sizes and seed
         },
         0,
     ),
-    "momentum": ({"samples": 2, "features": 8, "scale": 0.1, "edges": [0.16, 0.32]}, 1),
-    "step-size": (
-        {"samples": 2, "features": 8, "scales": {"2": 0.1, "3": 0.3}, "edges": [0.08, 0.16, 0.32]},
-        0,
-    ),
+    "momentum": ({"samples": 2, "features": 8, "edges": [0.16, 0.32]}, 1),
+    "step-size": ({"samples": 2, "features": 8, "edges": [0.08, 0.16, 0.32]}, 0),
 }
 
 

@@ -13,7 +13,7 @@ from tacit.derivation.symbolic.potential import FormulaPotential
 from tacit.errors import InputError, NoClosedFormError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClosedForm:
     """Q of a parametrization in SymPy: the divergence from w₀, with Q(w₀) = 0 and ∇Q(w₀) = 0.
 
@@ -128,6 +128,13 @@ class ClosedForm:
                 f"a numerical potential needs numbers; give numbers for {names}: form.subs({{…}}).potential"
             )
         return FormulaPotential(self)
+
+    def __repr__(self) -> str:
+        kind = "explicit" if self.explicit else "parametric"
+        return f"ClosedForm({self.family}, {kind}, d={len(self.variables)})"
+
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {self.latex()}$"
 
     def __str__(self) -> str:
         return str(self.value) if self.explicit else self.latex()

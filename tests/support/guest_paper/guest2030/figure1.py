@@ -9,7 +9,7 @@ from tacit.papers import at_least, at_most, figure
 
 @figure("guest2030/fig1", quick={"features": 8}, paper={"features": 40}, about=("Theorem 1",), seconds=1.0)
 class NormAgainstSamples:
-    """Norm of the minimum-norm solution against the number of samples (Figure 1)."""
+    """Norm of the minimum-norm solution against the sample size (Figure 1)."""
 
     def data(self, features, *, seed, progress):
         """One solution for each number of samples."""
