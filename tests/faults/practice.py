@@ -111,7 +111,8 @@ PRACTICE = (
         "The noise in the state evolution leaves out the risk.",
         "tacit.verbs.risk:_StateEvolution.solved",
         swapped("(self.noise**2 + found)", "(self.noise**2 + found / 2)"),
+        figures=(Shown("practice/risk"),),
         tests=("verbs/test_risk.py",),
-        unconcerned={"check": _ONE_NUMBER, "figures": "No figure is about the risk."},
+        unconcerned={"check": _ONE_NUMBER},
     ),
 )
