@@ -37,11 +37,9 @@ PRACTICE = (
         "The noise of batches counts twice.",
         "tacit.training.settings:Training.noise_delay",
         returning(lambda delay, *_: 2 * delay),
+        figures=(Shown("practice/batches"),),
         tests=("training/test_predictions.py",),
-        unconcerned={
-            "check": "The theorems are about full batches.",
-            "figures": "No figure is about batches.",
-        },
+        unconcerned={"check": "The theorems are about full batches."},
     ),
     Fault(
         "label-noise",
