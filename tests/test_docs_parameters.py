@@ -127,6 +127,7 @@ MADE = {  # results that are not dataclasses
     "Verdicts": lambda X, y: tacit.check(tacit.Diagonal(), X, y, only="woodworth2020/lemma7"),
     "FlowRegressor": lambda X, y: estimators.FlowRegressor().fit(X, y),
     "FlowRegressorCV": lambda X, y: estimators.FlowRegressorCV(scales=2, stops=2, cv=2).fit(X, y),
+    "FlowImputer": lambda X, y: estimators.FlowImputer(scale=0.1, effects=True, width=2).fit(X[:, :5]),
     "FlowClassifier": lambda X, y: estimators.FlowClassifier().fit(X, CLASSES),
     "FlowClassifierCV": lambda X, y: estimators.FlowClassifierCV(scales=2, cv=2).fit(X, CLASSES),
 }

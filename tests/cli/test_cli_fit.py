@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tacit.cli import main
-from tacit.estimators import FlowClassifier, FlowRegressor, FlowRegressorCV
+from tacit.estimators import FlowClassifier, FlowClassifierCV, FlowRegressor, FlowRegressorCV
 from tacit.estimators.training import Training
 
 RNG = np.random.default_rng(3)
@@ -63,6 +63,16 @@ def test_without_a_scale_it_is_cross_validated_and_predicts(run):
     )  # for a target with standard deviation 3.6
 
 
+def test_stops_are_those_that_cross_validation_tries(run):
+    status, out, _ = run("fit two.csv --target target --classify --cv 2 --stops 0.7,0.3,limit --json -")
+    own = FlowClassifierCV(cv=2, stops=[0.7, 0.3, None]).fit(X[TRAIN], np.where(Y > 7, "yes", "no")[TRAIN])
+    assert status == 0
+    np.testing.assert_allclose(json.loads(out)["coefficients"], own.coef_, rtol=1e-12)
+    status, out, _ = run("fit numbers.csv --target target --cv 2 --stops 3 --json -")
+    own = FlowRegressorCV(cv=2, stops=3).fit(X[TRAIN], Y[TRAIN])
+    np.testing.assert_allclose(json.loads(out)["coefficients"], [own.coef_], rtol=1e-12)
+
+
 def test_columns_may_stand_in_any_order_and_others_are_named(run):
     run("fit numbers.csv --target target --scale 1 --save model.json")
     _, plain, _ = run("predict model.json numbers-new.csv")
@@ -107,6 +117,8 @@ def test_predictions_go_to_a_file_that_is_not_replaced(run, tmp_path):
     ("line", "message"),
     [
         ("fit numbers.csv --target target --stop 0.1", "--stop needs --scale"),
+        ("fit numbers.csv --target target --scale 1 --stops 3", "--stops is for cross-validation"),
+        ("fit numbers.csv --target target --stops 0.5,2", "shares between 0 and 1"),
         ("fit numbers.csv --target target --cv 1", "must be a whole number, 2 or more"),
         ("fit numbers.csv --target target --scale -1", "scale must be positive"),
         ("fit numbers.csv --target target --scale 1 --stop 2", "fraction of the loss between 0 and 1"),

@@ -64,16 +64,19 @@ def test_scores_agree_with_a_grid_search(classes, options):
     )
 
 
-def test_margins_for_separable_data_and_flows_otherwise():
+def test_margins_are_tried_for_separable_data_only():
     X, y = draw(1)
     found = FlowClassifierCV(scales=3, cv=3).fit(X, y)
-    assert found.loss_ in ("margin", "square") and found.stop_ is None
-    found = FlowClassifierCV(scales=3, cv=3, loss=None).fit(X, y)
+    tried = {(point["loss"], point["stop"]) for point in found.cv_results_["params"]}
+    assert {("margin", None), ("square", None), ("margin", 0.6), ("square", 0.6)} <= tried
+    found = FlowClassifierCV(scales=3, stops=None, cv=3, loss=None).fit(X, y)
     assert (found.loss_, found.stop_) == ("margin", None)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 3)), rng.random(60) < 0.5
     found = FlowClassifierCV(scales=2, cv=3, tol=1e-6).fit(X, y)
-    assert found.loss_ == "logistic" and 0 < found.stop_ < 1 and not found.separable_
+    assert found.loss_ in ("logistic", "square") and 0 < found.stop_ < 1 and not found.separable_
+    assert set(found.cv_results_["param_loss"]) == {"margin", "square"}
+    assert None not in found.cv_results_["param_stop"]
     assert FlowClassifierCV(scales=2, stops=None, cv=3, tol=1e-6).fit(X, y).stop_ == 0.01
     found = FlowClassifierCV(scales=2, stops=None, cv=3, loss="square").fit(X, y)
     assert (found.loss_, found.stop_) == ("square", None)  # least squares

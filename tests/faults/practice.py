@@ -37,11 +37,9 @@ PRACTICE = (
         "The noise of batches counts twice.",
         "tacit.training.settings:Training.noise_delay",
         returning(lambda delay, *_: 2 * delay),
+        figures=(Shown("practice/batches"),),
         tests=("training/test_predictions.py",),
-        unconcerned={
-            "check": "The theorems are about full batches.",
-            "figures": "No figure is about batches.",
-        },
+        unconcerned={"check": "The theorems are about full batches."},
     ),
     Fault(
         "label-noise",
@@ -111,7 +109,8 @@ PRACTICE = (
         "The noise in the state evolution leaves out the risk.",
         "tacit.verbs.risk:_StateEvolution.solved",
         swapped("(self.noise**2 + found)", "(self.noise**2 + found / 2)"),
+        figures=(Shown("practice/risk"),),
         tests=("verbs/test_risk.py",),
-        unconcerned={"check": _ONE_NUMBER, "figures": "No figure is about the risk."},
+        unconcerned={"check": _ONE_NUMBER},
     ),
 )

@@ -11,6 +11,7 @@ from test_pickling import MORE, RESULTS, made
 
 import tacit
 from tacit.data.display import as_html, one_line
+from tacit.derivation.conserved import Conserved
 from tacit.theorems import Assumption, Bound, Verdict
 
 pytestmark = pytest.mark.any_cpu
@@ -57,7 +58,7 @@ def check_harmless(text):
     }  # fmt: skip
     for _, attributes in tags:
         assert attributes.keys() <= {"style", "class", "scope", "colspan"}
-        assert not re.search(r"url|color|background|expression", attributes.get("style", ""))
+        assert not re.search(r"url|color(?!:inherit)|background|expression", attributes.get("style", ""))
 
 
 @pytest.mark.parametrize(
@@ -141,3 +142,28 @@ def test_a_closed_form_is_a_formula():
     form = tacit.closed_form([a**2 - b**2], [a, b], [1, 1])
     assert form._repr_latex_() == f"$\\displaystyle {form.latex()}$" and "asinh" in form._repr_latex_()
     assert repr(form) == "ClosedForm(separable, explicit, d=1)"
+
+
+def test_conserved_quantities_are_formulas():
+    law = Conserved(
+        np.array([0, 1.0, -2.5e-7]),
+        np.array([[1, 0.25, 0], [0.25, -1, 0], [0, 0, 0]]),
+        ("θ₁", "θ₁₂", "my_w}₃"),
+    )
+    terms = [
+        r"\theta_{1}^{2}",
+        r"0.5 \theta_{1} \theta_{12}",
+        r"\theta_{12}^{2}",
+        r"\theta_{12}",
+        r"2.5 \cdot 10^{-7} \, \text{my\_w }_{3}",
+    ]
+    assert re.split(r" [+-] ", law.latex()) == terms and law.latex().count(" - ") == 2
+    assert law._repr_latex_() == rf"$\displaystyle {law.latex()}$"
+    assert str(law) == "θ₁² + 0.5·θ₁·θ₁₂ − θ₁₂² + θ₁₂ − 2.5e-07·my_w}₃"
+
+
+@pytest.mark.thorough
+def test_a_derivation_shows_what_it_conserves():
+    found = made("derivation")
+    assert all(law.latex() in found._repr_latex_() for law in found.conserved)
+    assert made("derivation, none").conserved or made("derivation, none")._repr_latex_() is None

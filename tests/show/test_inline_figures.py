@@ -31,7 +31,7 @@ class Shell:
     """A notebook: what it displays, and the functions that it calls after each cell."""
 
     def __init__(self):
-        self.shown, self.callbacks, self.kernel = [], [], None
+        self.shown, self.callbacks, self.kernel, self.execution_count = [], [], None, 1
         self.events = SimpleNamespace(
             register=lambda event, call: self.callbacks.append((event, call)),
             unregister=lambda event, call: self.callbacks.remove((event, call)),
@@ -41,6 +41,7 @@ class Shell:
     def run(self, cell):
         """Run a cell, display its value as IPython does, and return what is displayed."""
         self.shown.clear()
+        self.execution_count += 1
         value = cell()
         if hasattr(value, "_ipython_display_"):
             value._ipython_display_()
@@ -158,6 +159,12 @@ def test_every_picture_can_be_drawn_into_your_own_axes(name):
         assert len(ours.collections) == len(theirs.collections) and ours.has_data() == theirs.has_data()
     assert len(figure.axes) == len(own.axes)
     assert result.plot(ax=list(np.ravel(axes))) is not None
+
+
+def test_an_audit_of_an_initialization_is_drawn_without_warnings(recwarn):
+    """All coefficients are 0, which a logarithmic axis cannot show."""
+    tacit.audit(tuple(tacit.Diagonal(scale=0.1).start(8).values()), X).plot()._repr_png_()
+    assert not recwarn.list
 
 
 def test_verdicts_are_drawn_into_one_axes():

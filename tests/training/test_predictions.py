@@ -8,6 +8,8 @@ from scipy.integrate import quad
 
 import tacit
 from tacit import Training
+from tacit.data.prepared import design_of
+from tacit.training.along_flow import Integrals, integrate
 
 X = np.array([[1, 0.5, 0.7, 0], [0.5, 1, 0.1, 0.7]])
 Y = np.array([1.0, 0])
@@ -58,6 +60,15 @@ def test_the_error_is_of_second_order_in_the_step(method, depth, scale):
     order = np.polyfit(np.log(steps), np.log(off), 1)[0]
     assert 1.8 < order < 2.2
     assert off[-1] < flow[-1] / 20
+
+
+def test_published_integrals_along_the_flow():
+    """∫g² dt at depth 2, which determines the prediction for gradient descent with any small step."""
+    model = tacit.Diagonal(2, 0.1)
+    found = Integrals(model.weight_pair(4), X, Y, batch=None)
+    assert integrate(found, found.pair, model, design_of(X, X).range) == ""
+    known = [0.387200556, 0.149139871, 0.217003632, 0.077948548]
+    np.testing.assert_allclose(found.J, [known, known], atol=1e-8)
 
 
 def test_the_estimated_error_covers_the_real_one():

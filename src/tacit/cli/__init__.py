@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from tacit import __version__
 from tacit.cli import (
     check,
+    complete,
     completion,
     demo,
     derive,
@@ -49,6 +50,7 @@ _COMMANDS = (
     fit,
     predict,
     check,
+    complete,
     derive,
     probe,
     sweep,

@@ -9,6 +9,7 @@ examples:
   tacit fit spectra.csv --target octane
   tacit fit spectra.csv --target octane --cv 10 --save model.json --plot path.png
   tacit fit genes.csv --target tumour --classify --standardize --save model.json
+  tacit fit genes.csv --target tumour --classify --stops 0.9,0.5,0.1,limit
   tacit fit spectra.csv --target octane --scale 1e-3 --stop 0.01
   tacit predict model.json new.csv
 """
@@ -74,6 +75,25 @@ def _add_knobs(command: Any) -> None:
     command.add_argument("--depth", type=float, default=2.0, help="depth of the network (default: 2)")
     stop = "with --scale: stop when the training loss has decreased to this share"
     add_option(command, "--stop", stop, float)
+    stops = "stops that cross-validation tries: their number, or shares of the training loss with commas "
+    stops += "between them; 'limit' is the end of training (default: 25 and limit; 6 and, if the classes are "
+    stops += "separable, limit with --classify)"
+    add_option(command, "--stops", stops, _stops)
+
+
+def _stops(text: str) -> Any:
+    """The type of --stops: a number of stops, or shares and None for the limit."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    try:
+        found = [None if part.strip() == "limit" else float(part) for part in text.split(",")]
+    except ValueError:
+        found = [0.0]
+    if not all(share is None or 0 < share < 1 for share in found):
+        raise argparse.ArgumentTypeError(
+            f"must be a number of stops, or shares between 0 and 1 with commas between them, got {text!r}"
+        )
+    return found
 
 
 def run(options: argparse.Namespace) -> int:
@@ -84,6 +104,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.stop is not None and options.scale is None:
         raise InputError("--stop needs --scale; without --scale both are chosen by cross-validation")
+    if options.stops is not None and options.scale is not None:
+        raise InputError("--stops is for cross-validation; with --scale use --stop")
     if options.loss is not None and not options.classify:
         raise InputError("--loss needs --classify; regression uses the square loss")
     importlib.import_module("tacit.estimators")  # raises at once if scikit-learn is not installed
@@ -154,7 +176,8 @@ def _estimator(options: argparse.Namespace, folds: int) -> Any:
         single = estimators.FlowClassifier if options.classify else estimators.FlowRegressor
         return single(scale=options.scale, stop=options.stop, **asked)
     searched = estimators.FlowClassifierCV if options.classify else estimators.FlowRegressorCV
-    return searched(cv=folds, **asked, **({} if options.rule is None else {"rule": options.rule}))
+    asked |= {name: each for name in ("rule", "stops") if (each := getattr(options, name)) is not None}
+    return searched(cv=folds, **asked)
 
 
 def _targets(table: Table, classify: bool) -> Any:

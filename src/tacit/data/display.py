@@ -16,9 +16,10 @@ MODEL = 200  # characters of the model in the representation of a result
 _FIELD = 100  # characters of a value in a representation
 _LINE = 500  # characters of a representation
 _LISTED = 4  # entries up to which a list of numbers or text is written out
-# Colours are inherited, so that the table is readable on light and on dark pages. Notebooks align cells to
-# the right by default. Monospaced text keeps the columns of tables within a summary.
-_TABLE = "border-collapse:collapse;text-align:left;margin:0.3em 0"
+# Colours are inherited, so that the table is readable on light and on dark pages; tables of pages without a
+# document type would be black. Notebooks align cells to the right by default. Monospaced text keeps the
+# columns of tables within a summary.
+_TABLE = "border-collapse:collapse;text-align:left;margin:0.3em 0;color:inherit;font-size:inherit"
 _NAME = "text-align:left;vertical-align:top;white-space:nowrap;padding:0.1em 1em 0.1em 0;font-weight:bold"
 _TEXT = "text-align:left;padding:0.1em 0;font-family:monospace;white-space:pre-wrap"
 

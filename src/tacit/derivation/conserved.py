@@ -7,6 +7,7 @@ are tested at random points, at points that flows from θ₀ reach, and along si
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ _EVALUATIONS = 2_000  # limit for one flow
 _FLOWS = 3  # random losses
 _PART = 0.5  # length of a flow at its initial speed, in units of the length scale
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _POINTS = 8  # random points
 # Of |I(θ₀)|: added to the size to which a drift is relative, since I is rounded to bits of |I|.
 _ROUNDING = 1e-3
@@ -59,22 +61,58 @@ class Conserved:
         return np.asarray(self.linear + 2 * self.quadratic @ theta)
 
     @cached_property
-    def text(self) -> str:
-        """The polynomial as text."""
-        p, parts = len(self.linear), []
+    def _terms(self) -> list[tuple[float, tuple[str, ...]]]:
+        """The coefficients that are not 0, each with the names of its one or two factors."""
+        p = len(self.linear)
+        terms: list[tuple[float, tuple[str, ...]]] = []
         for i in range(p):
             for j in range(i, p):
                 c = self.quadratic[i, j] * (1 if i == j else 2)
-                parts.append((c, f"{self.names[i]}²" if i == j else f"{self.names[i]}·{self.names[j]}"))
-        parts = [(c, name) for c, name in [*parts, *zip(self.linear, self.names, strict=True)] if c != 0]
+                terms.append((c, (self.names[i], self.names[j])))
+        terms += [(c, (name,)) for c, name in zip(self.linear, self.names, strict=True)]
+        return [(c, factors) for c, factors in terms if c != 0]
+
+    @cached_property
+    def text(self) -> str:
+        """The polynomial as text."""
+        parts = [
+            (c, f"{factors[0]}²" if len(factors) == 2 and factors[0] == factors[1] else "·".join(factors))
+            for c, factors in self._terms
+        ]
         text = "".join(f" {'−' if c < 0 else '+'} {_coefficient(abs(c))}{name}" for c, name in parts)
         return text.strip().removeprefix("+ ") or "0"
+
+    def latex(self) -> str:
+        """The polynomial in LaTeX."""
+        parts = []
+        for c, factors in self._terms:
+            first, *others = map(_latex_name, factors)
+            product = f"{first}^{{2}}" if others == [first] else " ".join([first, *others])
+            parts.append(f" {'-' if c < 0 else '+'} {_latex_coefficient(abs(c))}{product}")
+        return "".join(parts).strip().removeprefix("+ ") or "0"
+
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {self.latex()}$"
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
         return f"Conserved({self.text})"
+
+
+def _latex_coefficient(c: float) -> str:
+    size, _, power = _coefficient(c).removesuffix("·").partition("e")
+    return rf"{size} \cdot 10^{{{int(power)}}} \, " if power else f"{size} " * bool(size)
+
+
+def _latex_name(name: str) -> str:
+    """A name with its index, such as θ₁₂ or weight₁, in LaTeX."""
+    base = name.rstrip("₀₁₂₃₄₅₆₇₈₉")
+    index = name[len(base) :].translate(_DIGITS)
+    plain = re.sub(r"[^\w .-]", " ", base).replace("_", r"\_")  # other characters may be commands
+    letter = r"\theta" if base == "θ" else base if base.isalpha() and len(base) == 1 else rf"\text{{{plain}}}"
+    return f"{letter}_{{{index}}}" if index else letter
 
 
 def _coefficient(c: float) -> str:

@@ -263,6 +263,12 @@ class Derivation(Displayed):
         }
         return aligned({key: value for key, value in lines.items() if value}, 11)
 
+    def _repr_latex_(self) -> str | None:
+        """The conserved quantities as formulas, for formats without tables in HTML; None without any."""
+        laws = [rf"I_{{{at}}} &= {law.latex()}" for at, law in enumerate(self.conserved[:_SHOWN], start=1)]
+        rows = " \\\\ ".join(laws)
+        return rf"$\displaystyle \begin{{aligned}} {rows} \end{{aligned}}$" if laws else None
+
     def _subspace(self) -> str:
         """The affine subspace that contains w, if there is one."""
         if self.basis is None:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, BinaryFit, TwoClasses
+from tacit.estimators.calibration import FOLDS, CalibrationAtUse, HeldOutValues, check_classes
+from tacit.estimators.cross_validation import Subset
 from tacit.estimators.fit import FLOW_RTOL, LabelFit, fitted_labels
-from tacit.estimators.linear_flow import OneAgainstOthers, dense_data
+from tacit.estimators.linear_flow import Probabilistic, dense_data
 from tacit.estimators.training import Start, Training
 
 SQUARE = "square"
 
 
 @dataclass(eq=False, repr=False)
-class FlowClassifier(OneAgainstOthers):
+class FlowClassifier(Probabilistic):
     """Linear classification by gradient flow on a diagonal network, from ℓ2 (large scales) to ℓ1 margins.
 
     By default, the maximum-margin predictor in the potential of the network (Moroshko et al. 2020, Section
@@ -63,6 +69,13 @@ class FlowClassifier(OneAgainstOthers):
         Fit the numbers −1 and 1 with the square loss, to the limit of the flow or to a stop, as
         `FlowRegressor` does: argmin Q_μ(w) subject to x_n·w + b = y_n, or least squares. Margins allow
         outputs larger than 1, the square loss does not.
+    class_weight : "balanced" or dict, optional
+        Factors of the sample weights: a number for each label, 1 for labels that are missing, or "balanced"
+        for N/(classes·samples of the class).
+    cv : int or splitter, optional
+        The folds whose held-out samples calibrate `predict_proba`, as in scikit-learn; if left out, five, or
+        as many as there are samples in the smallest class. The same flow is fitted to every fold when
+        probabilities are first asked for.
 
     Attributes
     ----------
@@ -105,6 +118,8 @@ class FlowClassifier(OneAgainstOthers):
     weights: Any = None
     standardize: bool = False
     loss: str | None = None
+    class_weight: Any = None
+    cv: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> FlowClassifier:
         """Fit the model.
@@ -128,9 +143,19 @@ class FlowClassifier(OneAgainstOthers):
         X, codes, weights = labelled_data(self, X, y, sample_weight)
         depth = float(as_floats(self.depth, "depth", ndim=(0,)))
         scale = self.scale if self.mu is None else self.mu ** (1 / depth)
-        problems = against_others(self, X, codes, weights, depth, scale)
-        set_fits(self, problems, solved(problems, self.loss == SQUARE, self.accuracy, self.stop, self.tol))
+        problems, fits = self._fits_of(depth, scale, X, codes, weights, self.stop)
+        set_fits(self, problems, fits)
+        # copies: the folds are fitted later, and the caller may change X and parameters until then
+        data = Subset(X.copy(), codes, None if weights is None else weights.copy())
+        again = partial(clone(self)._fits_of, depth, scale, stop=fits[0].stop)
+        self._calibrate = CalibrationAtUse(partial(_held_out, again, data, self.classes_, self.cv))
         return self
+
+    def _fits_of(
+        self, depth: float, scale: float, X: Float, codes: Any, weights: Float | None, stop: float | None
+    ) -> tuple[list[TwoClasses], list[BinaryFit | LabelFit]]:
+        problems = against_others(self, X, codes, weights, depth, scale)
+        return problems, solved(problems, self.loss == SQUARE, self.accuracy, stop, self.tol)
 
     def _check_options(self) -> None:
         options = {name: getattr(self, name) for name in ("mu", "accuracy", "stop")}
@@ -153,6 +178,9 @@ def labelled_data(
     check_squares(X, np.ones(1))
     check_classification_targets(y)
     estimator.classes_, codes = np.unique(y, return_inverse=True)
+    if estimator.class_weight is not None:
+        factors = compute_sample_weight(estimator.class_weight, y)
+        weights = factors if weights is None else weights * factors
     present = len(np.unique(codes if weights is None else codes[weights > 0]))
     if present < len(estimator.classes_) or present < 2:
         raise InputError(
@@ -171,6 +199,25 @@ def against_others(
     each = range(codes.max() + 1) if codes.max() > 1 else [1]
     labels = (np.where(codes == code, 1.0, -1.0) for code in each)
     return [TwoClasses(Training.of(X, y, weights, *options), start) for y in labels]
+
+
+def _held_out(fit: Any, data: Subset, classes: NDArray[Any], cv: Any) -> HeldOutValues:
+    """The decision values of held-out samples; fit: from samples to problems and fits."""
+    smallest = int(np.bincount(data.y).min())
+    if cv is None and smallest < 2:
+        raise InputError(
+            "predict_proba needs at least 2 samples of every class, since it is calibrated on samples that "
+            f"are left out of the fit; class {classes.tolist()[int(np.bincount(data.y).argmin())]!r} has 1"
+        )
+    splitter = check_cv(min(FOLDS, smallest) if cv is None else cv, data.y, classifier=True)
+    found = []
+    for train, test in splitter.split(data.X, data.y):
+        samples, others = data.part(train), data.part(test)
+        check_classes(samples.y, samples.weights, classes)
+        fits = fit(samples.X, samples.y, samples.weights)[1]
+        outputs = np.stack([others.X @ each.predictor + each.intercept for each in fits], axis=1)
+        found.append(HeldOutValues(outputs, others.y, others.weights))
+    return HeldOutValues.joined(found)
 
 
 def check_loss(loss: Any, *also: str) -> str | None:

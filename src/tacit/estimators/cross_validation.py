@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from tacit.data.arrays import Float, Index
 from tacit.errors import InputError
 from tacit.estimators.grid import Grid
 
+Result = TypeVar("Result")  # of a fold
 Point = dict[str, Any]  # depth, scale and stop
 RULES = ("cautious", "smoothed", "best", "one-standard-error")
 _LOG = logging.getLogger(__name__)
@@ -57,26 +58,26 @@ class Subset:
         return float(scorer(estimator, self.X, y, **weights))
 
 
-def scores_of_folds(
+def results_of_folds(
     estimator: Any,
     data: Subset,
     labels: Any,
     groups: Any,
     placeholder: Any,
-    score: Callable[[Subset, Subset, Any], Float],
-) -> Float:
-    """The scores of all folds, computed in parallel; sets the estimator's `scorer_`.
+    fold: Callable[[Subset, Subset, Any], Result],
+) -> list[Result]:
+    """The results of all folds, computed in parallel; sets the estimator's `scorer_`.
 
     labels: y in the form that splitters expect. placeholder: an estimator of the type that is passed to
-    scorers. score: from training samples, test samples and scorer (None for the default) to the scores.
+    scorers. fold: from training samples, test samples and scorer (None for the default) to its result.
     """
     estimator.scorer_ = None if estimator.scoring is None else check_scoring(placeholder, estimator.scoring)
     splitter = check_cv(estimator.cv, data.y, classifier=is_classifier(placeholder))
     work = (
-        delayed(score)(data.part(train), data.part(test), estimator.scorer_)
+        delayed(fold)(data.part(train), data.part(test), estimator.scorer_)
         for train, test in splitter.split(data.X, labels, groups)
     )
-    return np.array(Parallel(n_jobs=estimator.n_jobs)(work))
+    return list(Parallel(n_jobs=estimator.n_jobs)(work))
 
 
 def _cv_results(points: list[Point], scores: Float) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tacit.data.arrays import Float
+from tacit.estimators.calibration import Calibration
 from tacit.results.paths import CoefficientPath
 
 
@@ -136,9 +137,56 @@ class OneAgainstOthers(ClassifierMixin, LinearFlow):
         (N,) array
             The labels.
         """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = _codes(self.decision_function(X))
         return np.asarray(self.classes_[codes])
+
+
+class Probabilistic(OneAgainstOthers):
+    """A classifier with probabilities. After fitting, `_calibrate` returns its calibration."""
+
+    _calibrate: Callable[[], Calibration]
+
+    def predict_proba(self, X: ArrayLike) -> Float:
+        """The probabilities of the classes, by Platt scaling on held-out samples.
+
+        A sigmoid of the decision function, fitted to its values for samples that cross-validation held out
+        (Platt 1999); with more than two classes one for each class, divided by their sum. Where the sigmoids
+        disagree with `predict`, which happens close to the decision boundary, the predicted class gets the
+        largest of the probabilities.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+
+        Returns
+        -------
+        (N, classes) array
+            The probabilities, in the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        values = scores[:, None] if scores.ndim == 1 else scores
+        return self._calibrate().probabilities(values, _codes(scores))
+
+    def predict_log_proba(self, X: ArrayLike) -> Float:
+        """The logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+
+        Returns
+        -------
+        (N, classes) array
+            The logarithms, in the order of `classes_`.
+        """
+        return np.asarray(np.log(self.predict_proba(X)))
+
+
+def _codes(scores: Float) -> NDArray[np.intp]:
+    """The indices of the predicted classes."""
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def dense_data(

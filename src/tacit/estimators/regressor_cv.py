@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tacit.data.arrays import Float
-from tacit.estimators.cross_validation import Searched, Subset, check_rule, scores_of_folds, select
+from tacit.estimators.cross_validation import Searched, Subset, check_rule, results_of_folds, select
 from tacit.estimators.fit import fitted
 from tacit.estimators.grid import STOPS, Grid, grid_of, kernel_end
 from tacit.estimators.predictors import HeldOut, held_out_outputs, predictors
@@ -143,8 +143,8 @@ class FlowRegressorCV(Searched, LinearRegressor):
         training = Training.of(X, y, weights, self.fit_intercept, self.standardize)
         grid = grid_of(self.depth, self.scales, self.stops, partial(kernel_end, training))
         data = Subset(X, y, weights)
-        scores = scores_of_folds(self, data, y, groups, FixedRegressor(), partial(self._fold, grid))
-        select(self, grid, scores, rule)
+        scores = results_of_folds(self, data, y, groups, FixedRegressor(), partial(self._fold, grid))
+        select(self, grid, np.array(scores), rule)
         start = Start(self.depth_, self.scale_, self.shape, self.weights)
         set_fit(self, fitted(training, start, self.stop_, self.tol))
         return self

@@ -470,7 +470,7 @@ class Trajectory(Summarized):
         return self._draw(end, clock=clock, names=names or self.features)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Predictors:
     """Predictors at T recorded times, computed from the weights on access.
 
@@ -479,6 +479,9 @@ class Predictors:
 
     makers: list[Callable[[], Float]]
     shape: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"Predictors(<{'×'.join(map(str, self.shape))}>)"
 
     @property
     def ndim(self) -> int:

@@ -8,13 +8,13 @@ registered with pyplot, which would change its current figure and could choose a
 from __future__ import annotations
 
 import io
-import sys
 from base64 import b64encode
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from tacit.show.notebook import notebook
 from tacit.show.style import styled
 
 _MOST = 80_000  # bytes of a picture in a notebook, which is stored with every output
@@ -52,7 +52,7 @@ class InlineFigure(Figure):
         return small.getvalue()
 
     def _ipython_display_(self) -> None:
-        shell = _notebook()
+        shell = notebook()
         if shell is None:
             raise NotImplementedError  # IPython then prints the representation, in a terminal
         _waiting[:] = [each for each in _waiting if each is not self]
@@ -63,7 +63,7 @@ class InlineFigure(Figure):
 
 def show_after_cell(figure: InlineFigure) -> None:
     """Display the figure at the end of the running cell of a notebook, unless it is displayed before."""
-    shell = _notebook()
+    shell = notebook()
     if shell is None:
         return
     if not _waiting:
@@ -72,15 +72,8 @@ def show_after_cell(figure: InlineFigure) -> None:
 
 
 def _show_waiting() -> None:
-    shell = _notebook()
+    shell = notebook()
     if shell is not None:
         shell.events.unregister("post_execute", _show_waiting)
     for figure in list(_waiting):
         figure._ipython_display_()
-
-
-def _notebook() -> Any:
-    """The IPython shell of a notebook; None elsewhere, also in a terminal. IPython is not imported."""
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    shell = get_ipython() if get_ipython else None
-    return shell if hasattr(shell, "kernel") else None

@@ -1,4 +1,4 @@
-"""Progress bars on standard error, if it is a terminal."""
+"""Progress bars: on standard error if it is a terminal, and in notebooks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import math
 import shutil
 import sys
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
+from html import escape
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from tacit.show.notebook import notebook
 
 T = TypeVar("T")
 _PATIENCE = 1.0  # seconds before a bar appears
-
-
+_REFRESH = 0.2  # seconds between messages to a notebook
 _LOOK = 3.0  # seconds after which the time for all items is estimated
 _LONG = 1800.0  # expected seconds above which a message is printed
 _told: ContextVar[bool] = ContextVar("told", default=False)
@@ -48,14 +51,14 @@ def is_silenced() -> bool:
 
 
 def progress(items: Iterable[T], label: str = "", count: int | None = None) -> Iterable[T]:
-    """Iterate over the items with a progress bar if standard error is a terminal.
+    """Iterate over the items with a progress bar in a terminal or a notebook.
 
     count: the number of items, if they have no length.
     """
     if count is None:
         assert isinstance(items, Sized)
         count = len(items)
-    shown = _with_bar(items, label, count) if _watched() else items
+    shown = _with_bar(items, label, count) if _shows_bars() else items
     return _announced(shown, count, label) if _told.get() and not is_silenced() else shown
 
 
@@ -79,7 +82,17 @@ def _watched() -> bool:
     return bool(sys.stderr and sys.stderr.isatty()) and not is_silenced()
 
 
+def _shows_bars() -> bool:
+    return _watched() or (notebook() is not None and not is_silenced())
+
+
 def _with_bar(items: Iterable[T], label: str, count: int) -> Iterator[T]:
+    if not _watched():
+        with Meter(label or "working", 0, count) as meter:
+            for done, item in enumerate(items):
+                meter.show(done / count, f"{label or 'working'}: {done:,} of {count:,}")
+                yield item
+        return
     from rich.console import Console
     from rich.progress import track
 
@@ -103,19 +116,24 @@ class Meter:
 
     def update(self, value: float) -> None:
         """Update the bar with the number reached."""
+        share = self._place(value) / (self._place(self.goal) or 1.0)
+        self.show(min(1.0, share), f"{self.label}: accuracy {value:.4g}")
+
+    def show(self, share: float, text: str) -> None:
+        """Show this share of the whole with a text, once a second has passed."""
         if self.bar is None:
-            if not _watched() or time.monotonic() - self.begun < _PATIENCE:
+            if not _shows_bars() or time.monotonic() - self.begun < _PATIENCE:
                 return
             self._open()
-        share = self._place(value) / (self._place(self.goal) or 1.0)
-        self.bar.update(
-            self.task, completed=min(1.0, share), description=f"{self.label}: accuracy {value:.4g}"
-        )
+        self.bar.update(self.task, completed=share, description=text)
 
     def _place(self, value: float) -> float:
         return math.log1p(max(0.0, value - self.first) / 10) if math.isfinite(value) else math.inf
 
     def _open(self) -> None:
+        if not _watched():
+            self.bar = NotebookBar(notebook())
+            return
         from rich.console import Console
         from rich.progress import Progress
 
@@ -128,6 +146,41 @@ class Meter:
     ) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+class NotebookBar:
+    """A progress bar in the output of a cell, which becomes empty at the end.
+
+    It is an output that is updated in place, which every notebook shows; bars of rich need ipywidgets there.
+    All bars of a cell share one output, so that at most one empty output remains.
+    """
+
+    _of_cell: ClassVar[tuple[Any, str]] = (None, "")  # the last cell with a bar, and its output
+
+    def __init__(self, shell: Any) -> None:
+        self.publish, self.cell = shell.display_pub.publish, shell.execution_count
+        self.shown = -math.inf
+
+    def update(self, task: Any, completed: float, description: str) -> None:
+        """Show the share that is completed; at most five times a second, since each is a message."""
+        now = time.monotonic()
+        if now - self.shown >= _REFRESH:
+            share = 0.0 if math.isnan(completed) else max(0.0, completed)
+            bar = f'<progress value="{share:.4f}" max="1"></progress> {escape(description)}'
+            self._send(bar, f"{description} ({100 * share:.0f}%)")
+            self.shown = now
+
+    def stop(self) -> None:
+        """Empty the output."""
+        if self.shown > -math.inf:
+            self._send("", "")
+
+    def _send(self, html: str, text: str) -> None:
+        first = NotebookBar._of_cell[0] != self.cell
+        if first:
+            NotebookBar._of_cell = self.cell, uuid.uuid4().hex
+        output = {"display_id": NotebookBar._of_cell[1]}
+        self.publish({"text/html": html, "text/plain": text}, transient=output, update=not first)
 
 
 class Line:

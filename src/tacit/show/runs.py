@@ -122,11 +122,12 @@ def audit_picture(result: Audit, names: Sequence[str]) -> Picture:
     def draw(axes: Any) -> None:
         alive = result.scale > 0
         size = np.abs(result.predictor)[alive]
-        axes[0].loglog(size, result.scale[alive], ".", color=KERNEL)
+        across = "log" if size.any() else "linear"  # at initialization, all coefficients can be 0
+        axes[0].plot(size, result.scale[alive], ".", color=KERNEL)
         axes[0].axhline(float(np.median(result.scale[alive] if alive.any() else [1.0])), color=MUTED, lw=0.8)
-        axes[0].set(xlabel="|coefficient|", ylabel=r"scale $\sqrt{w_+ w_-}$")
-        axes[1].semilogx(size, result.shift[alive], ".", color=RICH)
+        axes[0].set(xlabel="|coefficient|", ylabel=r"scale $\sqrt{w_+ w_-}$", xscale=across, yscale="log")
+        axes[1].plot(size, result.shift[alive], ".", color=RICH)
         axes[1].axhline(0, color=MUTED, lw=0.8)
-        axes[1].set(xlabel="|coefficient|", ylabel="shift outside the rows of X")
+        axes[1].set(xlabel="|coefficient|", ylabel="shift outside the rows of X", xscale=across)
 
     return Picture(draw, {"figsize": (8.4, 3.2), "ncols": 2}, "audit")

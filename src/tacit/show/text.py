@@ -31,7 +31,7 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     lines = {
         "data": f"{size_of(result.X)}, rank {result.rank:,}",
         **units(result),
-        "model": result.model.describe(),
+        "model": (result.model if result.trained is None else result.trained.start).describe(),
         "limit": _spectrum(w) if result.X.ndim == 3 else sizes(w, result.units),
         **intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
@@ -48,7 +48,9 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
         lines["sign"] = "the output weight a changes its sign; the limit is that of the start with −a(0)"
     if result.flows:
         lines["method"] = result.method
-    if result.unfitted > 0:
+    if result.trained is not None and result.trained.training.decay_stays:
+        lines["fit"] = f"weight decay that stays on leaves a residual of {result.unfitted:.3g}·‖y‖"
+    elif result.unfitted > 0:
         lines["fit"] = f"least squares: no predictor fits the data; residual = {result.unfitted:.3g}·‖y‖"
     if result.distance > 0:
         lines["distance"] = f"limit of vanishing weights; this flow ends within {result.distance:.2g} of it"
@@ -66,7 +68,6 @@ def _trained(result: Limit) -> dict[str, str]:
     known = "" if trained.order == "exact" else f", error about {trained.error:.1g}"
     lines = {
         "training": trained.training.describe(),
-        "from": trained.start.describe(),
         "prediction": f"{trained.order}{known}; {trained.note}".removesuffix("; "),
         "flow": f"distance to the limit of gradient flow = {result.distance_to_flow:.2g}",
     }

@@ -33,7 +33,8 @@ from tacit.verbs.limit import limit
 _NODES, _MOST = 401, 20_001  # of the trapezoidal rule, at least and at most
 _DENSITY = 8  # nodes per unit of rapidity, with which the rule is accurate to ten digits
 _TAIL = 9.0  # standard deviations beyond which a Gaussian is below round-off
-_HALVINGS = 30  # of the intervals in which the ends of the rule are located; they need not be exact
+_HALVINGS = 30  # of the intervals in which the ends of the rule are located, at most
+_EXCESS = 0.02  # share of the range by which it may be too wide: the ends need not be exact
 _XTOL, _RTOL = 1e-13, 1e-13  # of log τ and log c
 _WIDEST = 60.0  # width in the logarithm that is searched for τ and c on each side
 _STEP = 2.0  # growth of the logarithm by which brackets are widened
@@ -158,18 +159,25 @@ class _StateEvolution:
         """z(u) = x + c·q'(x)."""
         return self.geometry.predictor(u) + c * self.geometry.slope(u)
 
-    def _rapidity(self, z: Float, c: float) -> Float:
-        """u with z(u) = z, by bisection between 0 and the rapidity of z: both terms of z(u) increase."""
-        low, high = np.zeros_like(z), self.geometry.rapidity(np.abs(z))
+    def _ends(self, tau: float, c: float) -> tuple[Float, Float]:
+        """Rapidities, as columns, between which z lies within _TAIL standard deviations of the signal.
+
+        By bisection, since z(u) is odd and increasing, and at most the rapidity at which x alone is z.
+        """
+        z = self.signal + _TAIL * tau * np.array([-1.0, 1.0])
+        bound = np.sign(z) * self.geometry.rapidity(np.abs(z))
+        low, high = np.minimum(bound, 0.0), np.maximum(bound, 0.0)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            below = self._input(middle, c) < np.abs(z)
+            below = self._input(middle, c) < z
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.sign(z) * high
+            if ((high - low).max(axis=1) <= _EXCESS * (high[:, 1] - low[:, 0])).all():
+                break
+        return low[:, :1], high[:, 1:]
 
     def moments(self, tau: float, c: float) -> tuple[float, float]:
         """Σ E(η − b*)² and Σ E η'."""
-        first, last = (self._rapidity(self.signal + sign * _TAIL * tau, c) for sign in (-1, 1))
+        first, last = self._ends(tau, c)
         nodes = int(np.clip(_DENSITY * (last - first).max(), _NODES, _MOST))
         u = first + (last - first) * np.linspace(0, 1, nodes)
         x = self.geometry.predictor(u)
