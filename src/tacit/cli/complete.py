@@ -13,10 +13,9 @@ examples:
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tacit.cli.options import (
     DONE,
@@ -58,12 +57,14 @@ def add(command: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    import numpy as np
+
     from tacit.data.matrices import MATRIX_FILES, read_matrix
     from tacit.show.output_files import Output, write_file
     from tacit.show.progress import silenced
     from tacit.verbs.complete import complete, unobserved
 
-    if options.scale is not None and not 0 < options.scale < np.inf:
+    if options.scale is not None and not 0 < options.scale < math.inf:
         raise InputError(f"--scale must be a positive number, got {options.scale:g}")
     if options.save is not None and not options.save.lower().endswith((".csv", ".tsv", ".txt")):
         raise InputError(f"--save writes text; name its file {MATRIX_FILES}, not {options.save}")
@@ -93,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _summary(table: MatrixTable, found: Completion) -> str:
-    chosen, gaps = found.chosen, np.isnan(table.values)
+    chosen, gaps = found.chosen, table.values != table.values  # NaN
     effects = "row and column effects, then " if chosen.effects else ""
     lines = [
         f"  data         {gaps.shape[0]:,} × {gaps.shape[1]:,}, {(~gaps).sum():,} cells observed, "
@@ -102,10 +103,10 @@ def _summary(table: MatrixTable, found: Completion) -> str:
     if not found.held_out:
         return "\n".join([*lines, "  chosen       effects only: too few cells to hold any out"])
     lines += [
-        f"  held out     {found.held_out:,} cells; root mean square error {chosen.error:.4g}",
-        f"  compare      column means {found.column_means:.4g}   rows + columns {found.additive:.4g}",
-        f"  chosen       {effects}scale {chosen.scale:g}, accuracy {chosen.accuracy:.4g} "
-        f"(training time {chosen.time:.4g})",
+        f"  held out     {found.held_out:,} cells; root mean square error = {chosen.error:.4g}",
+        f"  compare      column means = {found.column_means:.4g}, rows + columns = {found.additive:.4g}",
+        f"  chosen       {effects}scale = {chosen.scale:g}, accuracy = {chosen.accuracy:.4g}, "
+        f"training time = {chosen.time:.4g}",
     ]
     if chosen.time == 0:
         lines[-1] = (
