@@ -81,7 +81,7 @@ def test_random_values_have_the_declared_signs():
 
 
 def test_untied_layers_have_the_q_k_of_azulay():
-    """From any start; with symbols at an unbiased one: √k = 2(a² + b²)."""
+    """The potential agrees from random starts; from an unbiased start, symbols give √k = 2(a² + b²)."""
     for rng in draws(5):
         layers = rng.standard_normal((4, 2))
         names = sp.symbols("p:8", real=True)

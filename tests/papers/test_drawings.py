@@ -138,7 +138,7 @@ def test_labels_of_level_sets_can_be_read_on_every_colour_of_the_map():
 
 
 def hidden(axes):
-    """Marks that another of about the same size, or a larger filled one, covers: pairs of names."""
+    """Pairs of names: a mark, and one of about its size, or a larger filled one, that covers it."""
     axes.get_xlim(), axes.get_ylim()  # axis limits are computed on access
     lines = [
         line for line in axes.lines if line.get_marker() not in ("", "None", None) and line.get_xdata().size

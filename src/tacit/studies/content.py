@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 _LIBRARIES = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
-_OWN = Path(__file__).parents[1]  # Tacit itself, of which the version is part of every key
+_OWN = Path(__file__).parents[1]  # Tacit itself; its version is part of every key
 
 
 def digest(*values: Any) -> str:

@@ -206,7 +206,7 @@ def _without_gaps(potential: Separable, state: State) -> Float:
 
 
 def _caught_up(potential: Separable, state: State) -> State | None:
-    """The state with small coordinates set to the predictor of their slopes Xᵀν; None if all are there.
+    """The state with small coordinates set to the predictor of their slopes Xᵀν; None if they already are.
 
     Newton's method lets such a coordinate grow by a constant factor per step. These steps are invisible in X
     w: they count as round-off while the coordinate is still too small by orders of magnitude.
