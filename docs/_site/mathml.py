@@ -113,7 +113,7 @@ def space_signs(parent):
 
 
 def ends_term(element):
-    """Is a sign after it between two terms?"""
+    """Whether a sign after it stands between two terms."""
     delimiter = element.get("form") == "postfix" or element.text in CLOSING
     return delimiter or element.tag not in ("mo", "mspace")
 
