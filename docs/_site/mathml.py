@@ -136,12 +136,12 @@ def space_functions(parent):
 
 
 def is_function(element):
-    """Is it the name of a function, such as log or min?"""
+    """Whether it is the name of a function, such as log or min."""
     return element.tag in ("mi", "mo") and len(element.text or "") > 1 and element.text.isalpha()
 
 
 def opens(element):
-    """Does it begin with a delimiter or an operator, before which TeX sets no space?"""
+    """Whether it begins with a delimiter or an operator, before which TeX sets no space."""
     while element.tag == "mrow" and len(element):
         element = element[0]
     return element.tag == "mspace" or (element.tag == "mo" and element.text not in BARS)
