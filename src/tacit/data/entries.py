@@ -125,7 +125,7 @@ def _as_shape(shape: Any) -> tuple[int, int]:
 
 
 def _as_indices(values: Any, name: str, most: int, shape: tuple[int, int]) -> Index:
-    """Return a read-only copy as an integer array; raise unless its entries are whole numbers below `most`."""
+    """Return a read-only integer array; raise unless the values are whole numbers below `most`."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(f"{name} must be a list of whole numbers, got {values!r}"[:200])
