@@ -167,9 +167,8 @@ class Descent:
         if D % 2 and (state.W < 0).any():
             i = int(np.argmax((state.W < 0).any(axis=0)))
             raise NoPotentialError(
-                f"the weights of coordinate {i} changed their sign during the run, which is "
-                "impossible in a flow of depth "
-                f"{D:g} does"
+                f"a weight of coordinate {i} changed its sign during the run, which no flow of depth {D:g} "
+                "does: choose a smaller step"
             )
         S = S * (D - 2) * np.exp((2 - D) * state.log_decayed)
         powers = plus ** (2 - D) - S, minus ** (2 - D) + S
