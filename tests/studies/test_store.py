@@ -237,7 +237,7 @@ def test_two_processes_share_a_store(log, tmp_path):
 
 def test_ctrl_c_leaves_a_store_that_can_be_used(log, tmp_path):
     store = tmp_path / "store"
-    running = start(store, 500, "processes:2", tmp_path)
+    running = start(store, 20_000, "processes:2", tmp_path)  # would take about a minute
     until = time.monotonic() + 60
     while len(shards(store) if store.exists() else []) < 2 and time.monotonic() < until:
         time.sleep(0.02)
