@@ -6,7 +6,7 @@ import pytest
 
 import tacit
 from tacit.data.selection import Selection
-from tacit.data.tables import is_identifier, read_table
+from tacit.data.tables import counts_rows, is_identifier, read_table
 
 pytestmark = pytest.mark.any_cpu
 
@@ -115,15 +115,18 @@ def test_a_table_without_a_header_is_called_that(tmp_path):
 @pytest.mark.parametrize(
     ("column", "found"),
     [
-        (np.arange(6.0), True),
-        (np.arange(1.0, 7), True),
-        (np.arange(6.0)[::-1], False),
-        (np.arange(6.0) * 2, False),
-        (np.array(["s1", "s2", "s3", "s4"], dtype=object), True),
-        (np.array(["m", "f", "m", "f"], dtype=object), False),
-        (np.array(["1", "2", "3", None], dtype=object), False),
-        (np.arange(3.0), False),  # three samples in sequence are no evidence
+        (["s1", "s2", "s3", "s4"], True),
+        (["m", "f", "m", "f"], False),
+        (["1", "2", "3", None], False),
+        (["s1", "s2", "s3"], False),  # three different texts are no evidence
     ],
 )
 def test_names_of_samples_are_recognized(column, found):
-    assert is_identifier(column) is found
+    assert is_identifier(np.array(column, dtype=object)) is found
+
+
+def test_columns_that_count_the_samples_are_recognized():
+    count = np.arange(6.0)
+    columns = [count, count + 1, count[::-1], 2 * count, count + 2, np.array([0.0, 2, 1, 3, 4, 5])]
+    assert counts_rows(np.column_stack(columns)).tolist() == [True, True, False, False, False, False]
+    assert not counts_rows(count[:3, None]).any()  # three samples in sequence are no evidence

@@ -21,8 +21,7 @@ def advice_on(table: Table, standardized: bool, labels: bool = False) -> list[st
     """Lines about constant columns, names of samples among the features, mixed units, and a single class."""
     import numpy as np
 
-    from tacit.data.tables import is_identifier
-    from tacit.data.units import deviations
+    from tacit.data.tables import counts_rows
 
     advice = []
     if labels and np.ptp(table.y) == 0:
@@ -30,12 +29,12 @@ def advice_on(table: Table, standardized: bool, labels: bool = False) -> list[st
             f"all samples have the label {table.y[0]:g}; the result is about half-spaces through 0 "
             "that contain all samples"
         )
-    spreads = np.abs(deviations(table.X)).max(axis=0)
+    spreads = table.X.max(axis=0) / 2 - table.X.min(axis=0) / 2  # the whole range could overflow
     constant = np.flatnonzero(spreads == 0)
     if len(table.X) > 1 and len(constant):
         what = "a feature is constant" if len(constant) == 1 else f"{len(constant)} features are constant"
         advice.append(f"{what}; leave out with {_dropped(table, constant.tolist())}")
-    if suspects := [i for i in range(table.X.shape[1]) if is_identifier(table.X[:, i])]:
+    if suspects := np.flatnonzero(counts_rows(table.X)).tolist():
         advice.append(
             f"{_named(table, suspects)} counts the samples, like a row index; if it is one, leave it out "
             f"with {_dropped(table, suspects, '--index' if len(suspects) == 1 else '--drop')}"

@@ -327,17 +327,20 @@ def _way_out(found: Columns, bad: Any) -> str:
 
 
 def is_identifier(column: Any) -> bool:
-    """Whether the entries look like names of the samples: different texts, or whole numbers in sequence."""
+    """Whether the entries look like names of the samples: texts that are all different."""
     entries = column.tolist()
-    if len(entries) < _FEWEST:
-        return False
-    if all(isinstance(each, str) and not is_number(each) for each in entries):
-        return len(set(entries)) == len(entries)
-    try:
-        numbers = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return bool((np.diff(numbers) == 1).all() and numbers[0] in (0, 1))
+    texts = all(isinstance(each, str) and not is_number(each) for each in entries)
+    return texts and len(entries) >= _FEWEST and len(set(entries)) == len(entries)
+
+
+def counts_rows(X: Float) -> Any:
+    """Which columns count the samples from 0 or 1, like a row index."""
+    if len(X) < _FEWEST:
+        return np.zeros(X.shape[1], dtype=bool)
+    likely = np.flatnonzero(np.isin(X[0], (0, 1)) & (X[-1] == X[0] + len(X) - 1))
+    found = np.zeros(X.shape[1], dtype=bool)
+    found[likely] = (np.diff(X[:, likely], axis=0) == 1).all(axis=0)
+    return found
 
 
 def _as_target(

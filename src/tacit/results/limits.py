@@ -13,9 +13,8 @@ from tacit.data.arrays import Float, Index
 from tacit.data.prepared import design_of
 from tacit.data.status import Status
 from tacit.errors import TacitError
-from tacit.results.delegation import delegate
 from tacit.results.limit import Estimate, Limit
-from tacit.results.result import Drawn, Labelled, Result
+from tacit.results.result import Labelled, Result
 
 _NAMED = 5  # problems without a certified solution that a message names
 
@@ -144,26 +143,6 @@ class Limits(Result):
 
     def _reason_of(self, place: int) -> str:
         return str(self.errors[place]) if place in self.errors else self._solved[place].reason
-
-    def summary(self) -> str:
-        """Describe the limits in a few lines of text.
-
-        Returns
-        -------
-        str
-            The number of problems, of certified ones, their largest errors, and which ones failed.
-        """
-        return str(delegate(self, "summary"))
-
-    def picture(self) -> Drawn:
-        """Draw the norms of the predictors, and their errors, against the number of the problem.
-
-        Returns
-        -------
-        Drawn
-            The picture that `plot` writes.
-        """
-        return self._draw()
 
     def _arrays(self) -> Labelled:
         numbers = ("feasibility", "stationarity", "error", "converged", "iterations")

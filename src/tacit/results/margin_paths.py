@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from tacit.data.arrays import Float
 from tacit.data.status import Status
 from tacit.errors import TacitError
-from tacit.results.delegation import delegate
 from tacit.results.paths import MarginPath
-from tacit.results.result import Drawn, Labelled, Result
+from tacit.results.result import Labelled, Result
 
 _NAMED = 5  # problems without a certified path that a message names
 
@@ -86,26 +85,6 @@ class MarginPaths(Result):
         named = "; ".join(f"problem {i}: {reason}" for i, reason in reasons.items())
         more = f"; and {len(failed) - _NAMED:,} more" if len(failed) > _NAMED else ""
         return f"{len(failed):,} of {len(self):,} problems are not certified: {named}{more}"
-
-    def summary(self) -> str:
-        """Describe the paths in a few lines of text.
-
-        Returns
-        -------
-        str
-            The number of problems, of certified ones, their largest residual, and which ones failed.
-        """
-        return str(delegate(self, "summary"))
-
-    def picture(self) -> Drawn:
-        """Draw the ℓ1 norms of the predictors of all problems against μ.
-
-        Returns
-        -------
-        Drawn
-            The picture that `plot` writes.
-        """
-        return self._draw()
 
     def _arrays(self) -> Labelled:
         return {
